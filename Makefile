@@ -188,11 +188,11 @@ build/gpu/probe_%: checks/probes/probe_%.cu $(PROBED) $(wildcard checks/probes/*
 	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma overlap,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DLAB_GPU -I. -o $@ $(filter %.cu %.cpp,$^)
 
 # --- goals: `make help` prints the lines with ## ---
-# Goals that run the runner with all its commands; the test of a stage of the forward pass needs less of it. Exercises build it themselves.
+# Goals that run the runner with all its commands; the test of a stage needs less of it. Exercises build it themselves.
 RUN_NOTHING := help list clean check check-builds show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe exercise hint predict try solution grade
 RUNNING := $(filter-out $(RUN_NOTHING) $(if $(n),racecheck counters trace),$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)
-$(filter-out $(if $(and $(STAGE),$(if $(BACKWARD)$(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
+$(filter-out $(if $(and $(STAGE),$(if $(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
 help: ## make | what can be done here
 	@sh checks/scripts/help.sh Makefile
 list: ## make list | every stage, its idea, its bugs, its names in the notes

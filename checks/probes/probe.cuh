@@ -175,3 +175,10 @@ int main_of(const char* program, Body body) {
 #endif
 
 }  // namespace lab::probe
+
+#ifdef __CUDACC__
+namespace lab {
+// What common/gpu/tensor_map.cpp says of a map that it refuses.
+void set_launch_message(const std::string& text) { probe::at_work += " " + text; }
+}  // namespace lab
+#endif

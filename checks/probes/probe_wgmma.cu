@@ -19,9 +19,6 @@
 
 using namespace lab;
 
-// What common/gpu/tensor_map.cpp says of a map that it refuses.
-void lab::set_launch_message(const std::string& text) { probe::at_work += " " + text; }
-
 namespace {
 
 constexpr int SECONDS = 60;     // for a section

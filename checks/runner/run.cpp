@@ -38,7 +38,7 @@ int with_kernel(std::span<char*> args) {
   if (!command) commands_of(Pass::none);  // a kernel may want what is in there
   const Pass pass = load_kernel(args[0]);
   std::span<const Command> commands;
-  if (!command || pass != Pass::forward) commands = commands_of(pass), command = named(commands, name);
+  if (!command || pass == Pass::drill) commands = commands_of(pass), command = named(commands, name);
   if (!command) return unknown(name, commands, stage_name());
   if (command->launches)
     if (const std::string why = skipped_here(); !why.empty()) {

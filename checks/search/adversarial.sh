@@ -11,7 +11,7 @@ for patch in $patches/*.patch; do
   sh checks/scripts/patched.sh "$patch" | put "$name"
 done
 echo "building $(echo "$names" | wc -w) candidates"
-$MAKE -s -k backend="$1" stage=$stage only="$names" evolve-labs > $log 2>&1 || { cat $log; echo "0 passed, 1 failed"; exit 1; }
+$MAKE -s -k -j"$(nproc)" backend="$1" stage=$stage only="$names" evolve-labs > $log 2>&1 || { cat $log; echo "0 passed, 1 failed"; exit 1; }
 for name in $names; do
   wanted=$(sed -n 's/^predicted: //p' $patches/"$name".patch 2> /dev/null | sed 's/ or /, /g')
   said=$(timeout --foreground --kill-after=5 60 "$RUNNER" "$home/evolve-$name/kernel.so" validate shape=1,2,96,64 2>&1); status=$?

@@ -1,6 +1,7 @@
 // The search without its compiler and its clock: what is known of each candidate, which three are the best, what is tried next.
 // The same measurements give the same children.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <set>
 

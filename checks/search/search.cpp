@@ -62,13 +62,14 @@ class Search {
         on(as_it_is, format("plan %d %d %d %d%s", shape_.B, shape_.H, shape_.S, shape_.D, causal.c_str())).text);
   }
 
-  // Until the time, the generations or the ideas are spent.
-  void loop(double minutes, int generations) {
+  // Until the time, the generations or the ideas are spent. False if the time was up before there was anything to measure.
+  bool loop(double minutes, int generations) {
     const auto begun = std::chrono::steady_clock::now();
     const auto spent = [&] {
       return std::chrono::steady_clock::now() - begun > std::chrono::duration<double>(60 * minutes);
     };
     std::vector<Proposal> now = next_generation();
+    const bool some = !now.empty();
     build(now);
     while (!now.empty()) {
       // While these are measured, the next are built: children of the elite as it was before them. Not where the processor is the
@@ -90,6 +91,9 @@ class Search {
     if (now.empty()) std::printf("no untried pair of tunables is left\n");
     std::printf("%s, %s: %s%s\n", stage_.c_str(), shape_word_.c_str(),
                 summary(candidates_, elite_, timed_ ? "us" : "us by the model, not measured").c_str(), path_.c_str());
+    if (some && candidates_.empty())
+      std::printf("the time was up before a candidate was built: minutes= allows more\n");
+    return !some || !candidates_.empty();
   }
 
  private:
@@ -136,8 +140,9 @@ class Search {
       ids += candidate.id + " ";
     }
     if (!ids.empty())
-      shell(format("nice '%s' -s -k backend=%s stage=%s only='%s' evolve-labs >build/evolve.log 2>&1 </dev/null",
-                   make_.c_str(), backend_.c_str(), stage_.c_str(), ids.c_str()));
+      shell(format("nice '%s' -s -k -j%u backend=%s stage=%s only='%s' evolve-labs >build/evolve.log 2>&1 </dev/null",
+                   make_.c_str(), std::max(1u, std::thread::hardware_concurrency()), backend_.c_str(), stage_.c_str(),
+                   ids.c_str()));
   }
 
   void measure(Candidate& c) {
@@ -209,8 +214,7 @@ int search_command(std::span<char*> args) {
   const KeyValues words(args.subspan(3), KEYS);
   const double minutes = double(words.whole("minutes", 100000, 1, 10));
   const int generations = int(words.whole("generations", 100000, 1, backend == "gpu" ? 1000 : 3));
-  search::Search(args[0], backend, args[2], words).loop(minutes, generations);
-  return 0;
+  return search::Search(args[0], backend, args[2], words).loop(minutes, generations) ? 0 : 1;
 }
 
 }  // namespace lab

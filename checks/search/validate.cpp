@@ -18,9 +18,9 @@ int validate_command(std::span<char*> args) {
   search::Plan plan = search::plan_for(shape, *device);
   plan.seed = std::uint64_t(words.number("seed").value_or(1));
   try {
+    const search::Passed passed = search::validate(*device, stage(), shape, plan);
     const LaunchPlan launch = stage().plan(shape);
     std::printf("smem %zu\nkernel %s\n", launch.smem(), launch.kernel.c_str());
-    const search::Passed passed = search::validate(*device, stage(), shape, plan);
     std::printf("calls %zu\nrows %zu\n", passed.calls_checked, passed.rows_checked);
     if (!passed.us.empty()) {
       std::printf("us");

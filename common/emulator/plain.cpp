@@ -83,8 +83,9 @@ const char* instance(const char* kernel, const char* function) {
   for (const char* c = kernel; *c;) {
     std::string word;
     while (is_word(*c)) word += *c++;
-    if (word.empty()) {
-      text += *c++;
+    if (word.empty()) {  // no blank after a comma: "attention<64,2>"
+      if (*c != ' ' || text.empty() || text.back() != ',') text += *c;
+      ++c;
       continue;
     }
     const auto at = (" " + with).find(" " + word + " = ");

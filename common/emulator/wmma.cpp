@@ -29,8 +29,22 @@ void check_rules(Block& block, const char* what, const void* matrix, unsigned ld
                pc);
 }
 
-void note(Block& block, const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
-  if (block.checking()) check_access(block, address, bytes, write, pc);
+// The array of shared memory that a matrix begins in. Members of a struct touch: a matrix that leaves its own hits the
+// kernel's own memory all the same.
+const CarvedArray* array_of(Block& block, const void* matrix) {
+  const SharedMemory& shared = block.shared();
+  return block.checking() && shared.contains(matrix) ? shared.array_at(shared.offset(matrix)) : nullptr;
+}
+
+void note(Block& block, const CarvedArray* own, const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
+  if (!block.checking()) return;
+  const SharedMemory& shared = block.shared();
+  const std::size_t offset = own ? shared.offset(address) : 0;
+  if (own && offset >= own->offset + own->bytes && shared.array_at(offset))
+    block.report(
+        Finding::Kind::out_of_bounds, {}, Shadow::access(block.thread_id(), pc, write),
+        [&] { return std::string("of a matrix that begins in ") + own->name; }, shared.describe(offset));
+  check_access(block, address, bytes, write, pc);
 }
 
 // Where element `held` (16 row + column) of a 16x16 matrix lies in memory.
@@ -132,9 +146,10 @@ inline __attribute__((always_inline)) void move_accumulator(Number* matrix, unsi
   check_rules(block, write ? "wmma::store_matrix_sync" : "wmma::load_matrix_sync", matrix, ldm, 4, pc);
   block.meet(write ? Collective::wmma_store : Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
   count_accumulator(block, matrix, ldm, column_major, write, pc);
+  const CarvedArray* const own = array_of(block, matrix);
   for (int i = 0; i < 8; ++i) {
     Number* const element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
-    note(block, element, sizeof(float), write, pc);
+    note(block, own, element, sizeof(float), write, pc);
     move(*element, i);
   }
 }
@@ -150,9 +165,10 @@ void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm
   const bool column_major = operand == Operand::a_col || operand == Operand::b_col;
   const bool is_a = operand == Operand::a_row || operand == Operand::a_col;
   const auto& held = (is_a ? wmma_layout::A_ROW_HELD : wmma_layout::B_HELD)[block.self().lane];
+  const CarvedArray* const own = array_of(block, matrix);
   for (int i = 0; i < 16; ++i) {
     const half* element = matrix + at(held[i], ldm, column_major);
-    if (i < 8) note(block, element, sizeof(half), false, pc);  // 8..15 repeat them
+    if (i < 8) note(block, own, element, sizeof(half), false, pc);  // 8..15 repeat them
     fragment[i] = *element;
   }
 }

@@ -1,6 +1,6 @@
 // V2c6: P V on the tensor cores, too. WMMA documents no fragment layout, so scores, weights and O pass between
 // fragments and lanes through shared memory: store the scores to the warp's own scratch, compute the softmax row by
-// row, store the weights as halves, load them as matrix_a. The block-wide S_scores is gone.
+// row, store the weights as halves, load them as matrix_a. The block-wide scores are gone.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
@@ -8,8 +8,9 @@
 #include <cuda_runtime.h>
 #include <mma.h>
 
-#include "common/attention_launch.cuh"
-#include "common/smem_plan.cuh"
+#include <cfloat>
+
+#include "common/attention.hpp"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
@@ -18,63 +19,41 @@ using namespace lab;
 namespace wmma = nvcuda::wmma;
 
 // --- tile constants --------------------------------------------------------------------------------------
-constexpr int WARPS = 8, PRODUCER = 7;  // the producer is the warp that issues the copies
+constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;  // rows of a tensor core's tile
+constexpr int PRODUCER = 7;  // the warp that issues the copies
+constexpr int STRIPE = 16;   // rows of a WMMA tile
 
-template <int D_, int SLOTS_>
+template <int D>
 struct Tile {
-  static constexpr int D = D_, SLOTS = SLOTS_;
-  static constexpr int ROWS_PER_WARP = STRIPE;
   static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
   static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
+  static constexpr int LD = D + 8;             // padded pitch: neighbouring rows start in other banks
+  static constexpr int LDS = N + 4;            // pitch of the scratch, in floats
   static_assert(M % STRIPE == 0 && M / STRIPE <= WARPS, "whole stripes");
-  static constexpr int LD = D + 8;  // padded pitch: eight neighbouring rows start in eight different groups of banks
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
-  static constexpr int LDS = N + 4;  // pitch of a warp's scratch, in floats
 };
 
-// --- shared-memory plan ----------------------------------------------------------------------------------
-struct Smem {
-  half *sQ, *sK, *sV;  // [M][LD], [SLOTS * N][LD] twice
-  // [M][LDS], 16 rows per warp; [M][LD]; [M] twice
-  float *scratch, *O_accum, *row_max, *row_sum;
+// --- shared memory ---------------------------------------------------------------------------------------
+template <int D, int SLOTS>  // WMMA wants its tiles on 32 bytes
+struct Smem : Tile<D> {
+  using Tile<D>::M, Tile<D>::N, Tile<D>::LD, Tile<D>::LDS;
+  alignas(32) half Q[M][LD];
+  alignas(32) half K[SLOTS][N][LD];
+  alignas(32) half V[SLOTS][N][LD];
+  alignas(32) float scratch[M][LDS];  // of a warp its own rows: scores, then weights as halves
+  alignas(32) float O[M][LD];
+  float row_max[M], row_sum[M];
 };
-
-template <class T, class Cursor>
-__host__ __device__ Smem carve(Cursor& cursor) {
-  Smem smem;
-  smem.sQ = cursor.template array<half>("sQ", T::M, T::LD);
-  smem.sK = cursor.template array<half>("sK", T::SLOTS * T::N, T::LD);
-  smem.sV = cursor.template array<half>("sV", T::SLOTS * T::N, T::LD);
-  smem.scratch = cursor.template array<float>("scratch", T::M, T::LDS);
-  smem.O_accum = cursor.template array<float>("O_accum", T::M, T::LD);
-  smem.row_max = cursor.template array<float>("row_max", T::M, 1);
-  smem.row_sum = cursor.template array<float>("row_sum", T::M, 1);
-  return smem;
-}
-
-// Queues the copy of the K and V rows n0 .. n0 + N - 1 into their slot; rows past S become zeros. One warp.
-template <class T>
-__device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n0, int S, int lane) {
-  const int slot = n0 / T::N % T::SLOTS;
-  for (int i = lane; i < T::N * (T::D / 8); i += 32) {
-    const int n = i / (T::D / 8), c = i % (T::D / 8) * 8;
-    const bool inside = n0 + n < S;
-    const std::size_t from = inside ? std::size_t(n0 + n) * T::D + c : 0;
-    __pipeline_memcpy_async(&smem.sK[(slot * T::N + n) * T::LD + c], k + from, 16, inside ? 0 : 16);
-    __pipeline_memcpy_async(&smem.sV[(slot * T::N + n) * T::LD + c], v + from, 16, inside ? 0 : 16);
-  }
-}
 
 template <int D, int SLOTS>
 __global__ void __launch_bounds__(THREADS)
     attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
               half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
-  using T = Tile<D, SLOTS>;
-  constexpr int M = T::M, N = T::N, LD = T::LD, ROWS = T::ROWS_PER_WARP;
-  SmemCursor cursor;
-  const Smem smem = carve<T>(cursor);
+  constexpr int M = Tile<D>::M, N = Tile<D>::N, LD = Tile<D>::LD, LDS = Tile<D>::LDS;
+  constexpr int ROWS = STRIPE;  // of a warp
+  extern __shared__ __align__(32) unsigned char shared[];
+  Smem<D, SLOTS>& smem = *reinterpret_cast<Smem<D, SLOTS>*>(shared);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int q0 = blockIdx.x * M;  // first query row of this block
@@ -83,55 +62,65 @@ __global__ void __launch_bounds__(THREADS)
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
 
+  // Queues the copy of tile t of K and V into its slot; rows past S become zeros. One warp.
+  const auto issue_tile = [&](int t) {
+    for (int i = lane; i < N * (D / 8); i += 32) {
+      const int n = i / (D / 8), c = i % (D / 8) * 8, key = t * N + n;
+      const std::size_t from = key < S ? std::size_t(key) * D + c : 0;
+      __pipeline_memcpy_async(&smem.K[t % SLOTS][n][c], k + from, 16, key < S ? 0 : 16);
+      __pipeline_memcpy_async(&smem.V[t % SLOTS][n][c], v + from, 16, key < S ? 0 : 16);
+    }
+  };
+
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
   if (warp == PRODUCER)
     for (int t = 0; t < SLOTS - 1; ++t) {
-      if (t < tiles) issue_tile<T>(smem, k, v, t * N, S, lane);
+      if (t < tiles) issue_tile(t);
       __pipeline_commit();  // also when empty: the wait below counts groups
     }
   for (int i = threadIdx.x; i < M * (D / 8); i += THREADS) {
     const int r = i / (D / 8), c = i % (D / 8) * 8;
-    copy8(&smem.sQ[r * LD + c], q + std::size_t(q0 + r) * D + c, q0 + r < S);
+    copy8(&smem.Q[r][c], q + std::size_t(q0 + r) * D + c, q0 + r < S);
   }
-  for (int i = threadIdx.x; i < M * LD; i += THREADS) smem.O_accum[i] = 0.0f;
-  if (threadIdx.x < M) smem.row_max[threadIdx.x] = -INFINITY, smem.row_sum[threadIdx.x] = 0.0f;
+  for (int i = threadIdx.x; i < M * LD; i += THREADS) smem.O[i / LD][i % LD] = 0.0f;
+  if (threadIdx.x < M) {
+    smem.row_max[threadIdx.x] = -FLT_MAX;  // and not -inf: -inf - -inf is NaN
+    smem.row_sum[threadIdx.x] = 0.0f;
+  }
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
-  const int first_row = warp * T::ROWS_PER_WARP;
+  const int first_row = warp * ROWS;
   const bool computes = first_row < M && q0 + first_row < S;  // the other warps load or wait
   for (int t = 0; t < tiles; ++t) {
     if (warp == PRODUCER) __pipeline_wait_prior(SLOTS - 2);  // each lane's own copies of tile t have arrived
     __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
     if (warp == PRODUCER) {
-      if (t + SLOTS - 1 < tiles) issue_tile<T>(smem, k, v, (t + SLOTS - 1) * N, S, lane);
+      if (t + SLOTS - 1 < tiles) issue_tile(t + SLOTS - 1);
       __pipeline_commit();
     }
-    const half* sK = smem.sK + t % SLOTS * N * LD;
-    const half* sV = smem.sV + t % SLOTS * N * LD;
-    if (!computes) continue;
+    const auto &K = smem.K[t % SLOTS], &V = smem.V[t % SLOTS];  // [N][LD]
 
-    // Scores: a warp multiplies its stripe with a few keys at a time. A partial stripe is computed whole: its missing
-    // rows of Q are zeros, and their results are never stored.
-    float* scratch = smem.scratch + first_row * T::LDS;
+    // Scores: a warp multiplies its stripe with 16 keys at a time. A partial stripe is computed whole: its missing rows
+    // of Q are zeros, and their results are never stored.
+    if (!computes) continue;
     for (int n = 0; n < N; n += 16) {
       wmma::fragment<wmma::accumulator, 16, 16, 16, float> s;
       wmma::fill_fragment(s, 0.0f);
       for (int c = 0; c < D; c += 16) {
         wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
-        wmma::load_matrix_sync(a, &smem.sQ[first_row * LD + c], LD);
+        wmma::load_matrix_sync(a, &smem.Q[first_row][c], LD);
         wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b;
-        wmma::load_matrix_sync(b, &sK[n * LD + c], LD);
+        wmma::load_matrix_sync(b, &K[n][c], LD);
         wmma::mma_sync(s, a, b, s);
       }
-      wmma::store_matrix_sync(&scratch[n], s, T::LDS, wmma::mem_row_major);
+      wmma::store_matrix_sync(&smem.scratch[first_row][n], s, LDS, wmma::mem_row_major);
     }
     __syncwarp();  // the scores are there; no other warp reads them
 
     for (int i = 0; i < ROWS; ++i) {
       const int r = first_row + i, row = q0 + r;
-      float* scores = scratch + i * T::LDS;
-      half* weights = reinterpret_cast<half*>(scores);  // take the place of the row's scores
-      float* O = smem.O_accum + r * LD;
+      float *const scores = smem.scratch[r], *const O = smem.O[r];
+      half* const weights = reinterpret_cast<half*>(scores);  // take the place of the row's scores
 
       // Online softmax: the row's new maximum, and what it does to everything summed so far.
       float tile_max = -INFINITY;
@@ -162,52 +151,52 @@ __global__ void __launch_bounds__(THREADS)
     __syncwarp();  // the weights are there, and O is rescaled
 
     // P V: 16 output columns at a time.
+    const half* const weights = reinterpret_cast<const half*>(smem.scratch[first_row]);
     for (int c = 0; c < D; c += 16) {
       wmma::fragment<wmma::accumulator, 16, 16, 16, float> o;
-      wmma::load_matrix_sync(o, &smem.O_accum[first_row * LD + c], LD, wmma::mem_row_major);
+      wmma::load_matrix_sync(o, &smem.O[first_row][c], LD, wmma::mem_row_major);
       for (int n = 0; n < N; n += 16) {
         wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p;
-        wmma::load_matrix_sync(p, reinterpret_cast<half*>(scratch) + n, 2 * T::LDS);
+        wmma::load_matrix_sync(p, weights + n, 2 * LDS);
         wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
-        wmma::load_matrix_sync(b, &sV[n * LD + c], LD);
+        wmma::load_matrix_sync(b, &V[n][c], LD);
         wmma::mma_sync(o, p, b, o);
       }
-      wmma::store_matrix_sync(&smem.O_accum[first_row * LD + c], o, LD, wmma::mem_row_major);
+      wmma::store_matrix_sync(&smem.O[first_row][c], o, LD, wmma::mem_row_major);
     }
   }
 
   // --- Epilogue: normalise, round to fp16, store; each warp its own rows ------------------------------------
   __syncwarp();
-  for (int i = 0; i < ROWS; ++i) {
+  for (int i = 0; i < ROWS && computes; ++i) {
     const int r = first_row + i, row = q0 + r;
-    if (r >= M || row >= S) break;
-    const float* O = smem.O_accum + r * LD;
+    if (row >= S) break;
+    const float* const O = smem.O[r];
     for (int c = 2 * lane; c < D; c += 64)
       store2(out + std::size_t(row) * D + c, O[c] / smem.row_sum[r], O[c + 1] / smem.row_sum[r]);
   }
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-template <class T>
-struct Launcher {
-  // Short sequences have little to run ahead of.
-  static bool takes(const Shape& shape) { return shape.D == T::D && T::SLOTS == (shape.S >= 1024 ? 3 : 2); }
-  static LaunchPlan plan(const Shape& shape) {
-    SmemCount smem;
-    carve<T>(smem);
-    LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
-    plan.half_p = plan.empty_tile_is_nan = true;
-    return plan;
-  }
-  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
-    const auto kernel = named_kernel<T::D, T::SLOTS>(attention<T::D, T::SLOTS>);
-    if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
-    return launch_attention(kernel, plan, args);
-  }
-};
+template <int D, int SLOTS>
+cudaError_t launch(const AttentionArgs& a) {
+  constexpr int BYTES = sizeof(Smem<D, SLOTS>);
+  static_assert(BYTES <= 99 * 1024, "what sm_89 gives a block");
+  if (const cudaError_t error =
+          cudaFuncSetAttribute(attention<D, SLOTS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+    return error;
+  const dim3 grid(ceil_div(a.shape.S, Tile<D>::M), a.shape.H, a.shape.B);
+  attention<D, SLOTS>
+      <<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  return cudaGetLastError();
+}
 
 }  // namespace
 
-const lab::StageInfo& lab::stage() {
-  return stage_of<Launcher<Tile<64, 2>>, Launcher<Tile<64, 3>>, Launcher<Tile<128, 2>>, Launcher<Tile<128, 3>>>();
+cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S, int D, float scale,
+                      int causal, void*, cudaStream_t stream) {
+  const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
+  if (const cudaError_t error = check(args)) return error;
+  if (S < 1024) return D == 64 ? launch<64, 2>(args) : launch<128, 2>(args);  // short: there is little to run ahead of
+  return D == 64 ? launch<64, 3>(args) : launch<128, 3>(args);
 }

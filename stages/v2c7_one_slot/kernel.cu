@@ -8,8 +8,9 @@
 #include <cuda_runtime.h>
 #include <mma.h>
 
-#include "common/attention_launch.cuh"
-#include "common/smem_plan.cuh"
+#include <cfloat>
+
+#include "common/attention.hpp"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
@@ -20,60 +21,36 @@ namespace wmma = nvcuda::wmma;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;  // rows of a tensor core's tile
+constexpr int STRIPE = 16;         // rows of a WMMA tile
+constexpr int M = WARPS * STRIPE;  // query rows per block
+constexpr int N = 64;              // keys per tile
 
-template <int D_>
+template <int D>
 struct Tile {
-  static constexpr int D = D_, SLOTS = 1;
-  static constexpr int ROWS_PER_WARP = STRIPE;
-  static constexpr int M = WARPS * ROWS_PER_WARP;  // query rows per block
-  static constexpr int N = 64;                     // keys per tile
-  static constexpr int LD = D + 8;  // padded pitch: eight neighbouring rows start in eight different groups of banks
+  static constexpr int LD = D + 8;   // padded pitch: eight neighbouring rows start in eight different groups of banks
+  static constexpr int LDS = N + 4;  // pitch of the scratch, in floats
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
-  static constexpr int LDS = N + 4;  // pitch of a warp's scratch, in floats
 };
 
-// --- shared-memory plan ----------------------------------------------------------------------------------
-struct Smem {
-  half *sK, *sV;  // [SLOTS * N][LD] twice
-  // [M][LDS], 16 rows per warp; [M][LD]; [M] twice
-  float *scratch, *O_accum, *row_max, *row_sum;
+// --- shared memory ---------------------------------------------------------------------------------------
+template <int D>  // WMMA wants its tiles on 32 bytes
+struct Smem : Tile<D> {
+  using Tile<D>::LD, Tile<D>::LDS;
+  alignas(32) half K[N][LD];
+  alignas(32) half V[N][LD];
+  alignas(32) float scratch[M][LDS];  // of a warp its own rows: scores, then weights as halves
+  alignas(32) float O[M][LD];
+  float row_max[M], row_sum[M];
 };
-
-template <class T, class Cursor>
-__host__ __device__ Smem carve(Cursor& cursor) {
-  Smem smem;
-  smem.sK = cursor.template array<half>("sK", T::SLOTS * T::N, T::LD);
-  smem.sV = cursor.template array<half>("sV", T::SLOTS * T::N, T::LD);
-  smem.scratch = cursor.template array<float>("scratch", T::M, T::LDS);
-  smem.O_accum = cursor.template array<float>("O_accum", T::M, T::LD);
-  smem.row_max = cursor.template array<float>("row_max", T::M, 1);
-  smem.row_sum = cursor.template array<float>("row_sum", T::M, 1);
-  return smem;
-}
-
-// Queues the copy of rows n0 .. n0 + N - 1 of K or V, as one group. Rows from `keys` on, which no query of this block
-// sees, become zeros; of a tile past them nothing is copied.
-template <class T>
-__device__ void issue_tile(half* to, const half* from, int n0, int keys) {
-  const int first = threadIdx.x / (T::D / 8), c = threadIdx.x % (T::D / 8) * 8;
-  if (n0 < keys)
-#pragma unroll
-    for (int n = first; n < T::N; n += THREADS / (T::D / 8)) {
-      const bool inside = n0 + n < keys;
-      __pipeline_memcpy_async(&to[n * T::LD + c], inside ? from + (n0 + n) * T::D + c : from, 16, inside ? 0 : 16);
-    }
-  __pipeline_commit();  // also when empty: the waits below count groups
-}
 
 template <int D>
 __global__ void __launch_bounds__(THREADS)
     attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
               half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
-  using T = Tile<D>;
-  constexpr int M = T::M, N = T::N, LD = T::LD, ROWS = T::ROWS_PER_WARP;
-  SmemCursor cursor;
-  const Smem smem = carve<T>(cursor);
+  constexpr int LD = Tile<D>::LD, LDS = Tile<D>::LDS;
+  constexpr int ROWS = STRIPE;  // of a warp
+  extern __shared__ __align__(32) unsigned char shared[];
+  Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int q0 = blockIdx.x * M;  // first query row of this block
@@ -82,11 +59,24 @@ __global__ void __launch_bounds__(THREADS)
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
 
+  // Queues the copy of tile t of K or V, as one group. Rows from `keys` on, which no query of this block sees, become
+  // zeros; of a tile past them nothing is copied.
+  const auto issue_tile = [&](half(&to)[N][LD], const half* from, int t) {
+    const int first = threadIdx.x / (D / 8), c = threadIdx.x % (D / 8) * 8;
+    if (t < tiles)
+#pragma unroll
+      for (int n = first; n < N; n += THREADS / (D / 8)) {
+        const int key = t * N + n;
+        __pipeline_memcpy_async(&to[n][c], key < keys ? from + key * D + c : from, 16, key < keys ? 0 : 16);
+      }
+    __pipeline_commit();  // also when empty: the waits below count groups
+  };
+
   // --- Prologue: the first tiles on their way, Q in fragments, an empty running softmax --------------------
-  issue_tile<T>(smem.sK, k, 0, keys);
-  issue_tile<T>(smem.sV, v, 0, keys);
-  const int first_row = warp * T::ROWS_PER_WARP;
-  half* rows = reinterpret_cast<half*>(&smem.O_accum[first_row * LD]);  // Q passes through where O will be
+  issue_tile(smem.K, k, 0);
+  issue_tile(smem.V, v, 0);
+  const int first_row = warp * ROWS;
+  half* const rows = reinterpret_cast<half*>(smem.O[first_row]);  // [ROWS][LD]: Q passes through where O will be
   for (int i = lane; i < ROWS * (D / 8); i += 32) {
     const int r = i / (D / 8), c = i % (D / 8) * 8, row = q0 + first_row + r;
     copy8(&rows[r * LD + c], q + std::size_t(row) * D + c, row < S);
@@ -96,17 +86,20 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
   for (int c = 0; c < D; c += 16) wmma::load_matrix_sync(a[c / 16], &rows[c], LD);
   __syncwarp();  // and have been read
-  for (int i = lane; i < ROWS * LD; i += 32) smem.O_accum[first_row * LD + i] = 0.0f;
-  if (lane < ROWS) smem.row_max[first_row + lane] = -INFINITY, smem.row_sum[first_row + lane] = 0.0f;
+  for (int i = 0; i < ROWS; ++i)
+    for (int c = lane; c < D; c += 32) smem.O[first_row + i][c] = 0.0f;
+  if (lane < ROWS) {
+    smem.row_max[first_row + lane] = -FLT_MAX;  // and not -inf: -inf - -inf is NaN
+    smem.row_sum[first_row + lane] = 0.0f;
+  }
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
     __pipeline_wait_prior(1);  // all but the last group: K(t) has arrived, as far as this thread can see
     __syncthreads();           // now all can see it
 
-    // Scores: a warp multiplies its stripe with a few keys at a time. A partial stripe is computed whole: its missing
-    // rows of Q are zeros, and their results are never stored.
-    float* scratch = smem.scratch + first_row * T::LDS;
+    // Scores: a warp multiplies its stripe with 16 keys at a time. A partial stripe is computed whole: its missing rows
+    // of Q are zeros, and their results are never stored.
 #pragma unroll
     for (int n = 0; n < N; n += 16) {
       wmma::fragment<wmma::accumulator, 16, 16, 16, float> s;
@@ -114,19 +107,18 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
       for (int c = 0; c < D; c += 16) {
         wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b;
-        wmma::load_matrix_sync(b, &smem.sK[n * LD + c], LD);
+        wmma::load_matrix_sync(b, &smem.K[n][c], LD);
         wmma::mma_sync(s, a[c / 16], b, s);
       }
-      wmma::store_matrix_sync(&scratch[n], s, T::LDS, wmma::mem_row_major);
+      wmma::store_matrix_sync(&smem.scratch[first_row][n], s, LDS, wmma::mem_row_major);
     }
     __syncthreads();  // all are done with K(t), whose slot may be filled; and the scores are there
-    issue_tile<T>(smem.sK, k, (t + 1) * N, keys);
+    issue_tile(smem.K, k, t + 1);
 
     for (int i = 0; i < ROWS; ++i) {
       const int r = first_row + i, row = q0 + r;
-      float* scores = scratch + i * T::LDS;
-      half* weights = reinterpret_cast<half*>(scores);  // take the place of the row's scores
-      float* O = smem.O_accum + r * LD;
+      float *const scores = smem.scratch[r], *const O = smem.O[r];
+      half* const weights = reinterpret_cast<half*>(scores);  // take the place of the row's scores
 
       // Online softmax: the row's new maximum, and what it does to everything summed so far.
       float tile_max = -INFINITY;
@@ -158,52 +150,52 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();           // now all can see it; the weights are there, and O is rescaled
 
     // P V: 16 output columns at a time.
+    const half* const weights = reinterpret_cast<const half*>(smem.scratch[first_row]);  // [ROWS][2 LDS]
 #pragma unroll
     for (int c = 0; c < D; c += 16) {
       wmma::fragment<wmma::accumulator, 16, 16, 16, float> o;
-      wmma::load_matrix_sync(o, &smem.O_accum[first_row * LD + c], LD, wmma::mem_row_major);
+      wmma::load_matrix_sync(o, &smem.O[first_row][c], LD, wmma::mem_row_major);
 #pragma unroll
       for (int n = 0; n < N; n += 16) {
         wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p;
-        wmma::load_matrix_sync(p, reinterpret_cast<half*>(scratch) + n, 2 * T::LDS);
+        wmma::load_matrix_sync(p, weights + n, 2 * LDS);
         wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
-        wmma::load_matrix_sync(b, &smem.sV[n * LD + c], LD);
+        wmma::load_matrix_sync(b, &smem.V[n][c], LD);
         wmma::mma_sync(o, p, b, o);
       }
-      wmma::store_matrix_sync(&smem.O_accum[first_row * LD + c], o, LD, wmma::mem_row_major);
+      wmma::store_matrix_sync(&smem.O[first_row][c], o, LD, wmma::mem_row_major);
     }
     __syncthreads();  // all are done with V(t)
-    issue_tile<T>(smem.sV, v, (t + 1) * N, keys);
+    issue_tile(smem.V, v, t + 1);
   }
 
   // --- Epilogue: normalise, round to fp16, store; each warp its own rows ------------------------------------
   for (int i = 0; i < ROWS; ++i) {
     const int r = first_row + i, row = q0 + r;
     if (row >= S) break;
-    const float* O = smem.O_accum + r * LD;
+    const float* const O = smem.O[r];
     for (int c = 2 * lane; c < D; c += 64)
       store2(out + std::size_t(row) * D + c, O[c] / smem.row_sum[r], O[c + 1] / smem.row_sum[r]);
   }
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-template <class T>
-struct Launcher {
-  static bool takes(const Shape& shape) { return shape.D == T::D; }
-  static LaunchPlan plan(const Shape& shape) {
-    SmemCount smem;
-    carve<T>(smem);
-    LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
-    plan.half_p = plan.empty_tile_is_nan = true;
-    return plan;
-  }
-  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
-    const auto kernel = named_kernel<T::D>(attention<T::D>);
-    if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
-    return launch_attention(kernel, plan, args);
-  }
-};
+template <int D>
+cudaError_t launch(const AttentionArgs& a) {
+  constexpr int BYTES = sizeof(Smem<D>);
+  static_assert(BYTES <= 99 * 1024, "what sm_89 gives a block");
+  if (const cudaError_t error = cudaFuncSetAttribute(attention<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+    return error;
+  const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
+  attention<D><<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  return cudaGetLastError();
+}
 
 }  // namespace
 
-const lab::StageInfo& lab::stage() { return stage_of<Launcher<Tile<64>>, Launcher<Tile<128>>>(); }
+cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S, int D, float scale,
+                      int causal, void*, cudaStream_t stream) {
+  const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
+  if (const cudaError_t error = check(args)) return error;
+  return D == 64 ? launch<64>(args) : launch<128>(args);
+}

@@ -1,6 +1,6 @@
 // V2c9: 32 query rows per warp, two stripes of 16: every B operand that is loaded from shared memory serves two
-// products. And fewer instructions around the products: a weight takes a subtraction, a multiplication and an ex2 in
-// place of expf's four instructions; only tiles with a hidden key are masked; O is rescaled only where a maximum has
+// products. And fewer instructions around the products: a weight takes a subtraction, a multiplication and an ex2
+// instead of expf's four instructions; only tiles with a hidden key are masked; O is rescaled only where a maximum has
 // grown.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
@@ -8,12 +8,12 @@
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
-#include "common/attention_launch.cuh"
-#include "common/exp2_scale.cuh"
+#include <cfloat>
+
+#include "common/attention.hpp"
 #include "common/half_pair.cuh"
 #include "common/ptx/mma.cuh"
-#include "common/smem_plan.cuh"
-#include "common/stripe_softmax.cuh"
+#include "common/softmax.cuh"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
@@ -23,55 +23,34 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;  // rows of a tensor core's tile
+constexpr int STRIPE = 16;              // rows of a tensor core's tile
+constexpr int STRIPES = 2;              // of a warp
+constexpr int ROWS = STRIPES * STRIPE;  // query rows of a warp
+constexpr int M = WARPS * ROWS;         // query rows per block
 
-template <int D_>
+template <int D>
 struct Tile {
-  static constexpr int D = D_, SLOTS = 1;
-  static constexpr int STRIPES = 2, ROWS_PER_WARP = STRIPES * STRIPE;
-  static constexpr int M = WARPS * ROWS_PER_WARP;  // query rows per block
-  static constexpr int N = D == 64 ? 64 : 32;      // keys per tile
+  static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
   static constexpr int LD = D + 8;  // padded pitch: eight neighbouring rows start in eight different groups of banks
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
   static constexpr bool KEEPS_Q = D == 64;  // in registers; else its fragments are read per tile
 };
 
-// --- shared-memory plan ----------------------------------------------------------------------------------
-struct Smem {
-  half *sQ, *sK, *sV;  // [M][LD], [SLOTS * N][LD] twice
+// --- shared memory ---------------------------------------------------------------------------------------
+template <int D>
+struct Smem : Tile<D> {
+  using Tile<D>::N, Tile<D>::LD;
+  alignas(16) half Q[M][LD], K[N][LD], V[N][LD];
 };
-
-template <class T, class Cursor>
-__host__ __device__ Smem carve(Cursor& cursor) {
-  Smem smem;
-  smem.sQ = cursor.template array<half>("sQ", T::M, T::LD);
-  smem.sK = cursor.template array<half>("sK", T::SLOTS * T::N, T::LD);
-  smem.sV = cursor.template array<half>("sV", T::SLOTS * T::N, T::LD);
-  return smem;
-}
-
-// Queues the copy of rows n0 .. n0 + N - 1 of K or V, as one group. Rows from `keys` on, which no query of this block
-// sees, become zeros; of a tile past them nothing is copied.
-template <class T>
-__device__ void issue_tile(half* to, const half* from, int n0, int keys) {
-  const int first = threadIdx.x / (T::D / 8), c = threadIdx.x % (T::D / 8) * 8;
-  if (n0 < keys)
-#pragma unroll
-    for (int n = first; n < T::N; n += THREADS / (T::D / 8)) {
-      const bool inside = n0 + n < keys;
-      __pipeline_memcpy_async(&to[n * T::LD + c], inside ? from + (n0 + n) * T::D + c : from, 16, inside ? 0 : 16);
-    }
-  __pipeline_commit();  // also when empty: the waits below count groups
-}
 
 template <int D>
 __global__ void __launch_bounds__(THREADS, 2)
     attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
               half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
-  using T = Tile<D>;
-  constexpr int M = T::M, N = T::N, LD = T::LD, STRIPES = T::STRIPES;
-  SmemCursor cursor;
-  const Smem smem = carve<T>(cursor);
+  constexpr int N = Tile<D>::N, LD = Tile<D>::LD;
+  constexpr bool KEEPS_Q = Tile<D>::KEEPS_Q;
+  extern __shared__ __align__(16) unsigned char shared[];
+  Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int q0 = blockIdx.x * M;  // first query row of this block
@@ -79,32 +58,46 @@ __global__ void __launch_bounds__(THREADS, 2)
   q += head, k += head, v += head, out += head;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
-  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
+
+  // Queues the copy of tile t of K or V, as one group. Rows from `keys` on, which no query of this block sees, become
+  // zeros; of a tile past them nothing is copied.
+  const auto issue_tile = [&](half(&to)[N][LD], const half* from, int t) {
+    const int first = threadIdx.x / (D / 8), c = threadIdx.x % (D / 8) * 8;
+    if (t < tiles)
+#pragma unroll
+      for (int n = first; n < N; n += THREADS / (D / 8)) {
+        const int key = t * N + n;
+        __pipeline_memcpy_async(&to[n][c], key < keys ? from + key * D + c : from, 16, key < keys ? 0 : 16);
+      }
+    __pipeline_commit();  // also when empty: the waits below count groups
+  };
 
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
-  issue_tile<T>(smem.sK, k, 0, keys);
-  issue_tile<T>(smem.sV, v, 0, keys);
-  const unsigned sign = sign_bits(scale);
-  const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
+  issue_tile(smem.K, k, 0);
+  issue_tile(smem.V, v, 0);
+  const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
   for (int i = threadIdx.x; i < M * (D / 8); i += THREADS) {
-    const int r = i / (D / 8), col = i % (D / 8) * 8;
-    *reinterpret_cast<uint4*>(&smem.sQ[r * LD + col]) = load8<D>(q, q0 + r, col, S, sign);
+    const int r = i / (D / 8), c = i % (D / 8) * 8;
+    copy8(&smem.Q[r][c], q + std::size_t(q0 + r) * D + c, q0 + r < S);
   }
-  const int first_row = warp * T::ROWS_PER_WARP;
+  // The accumulator layout, m16n8: of a stripe's row quad_row + 8 h, columns 8 n + first_column and the next are
+  // [n][2 h] and [n][2 h + 1].
+  const int first_row = warp * ROWS, quad_row = lane / 4, first_column = lane % 4 * 2;
   const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
     for (int j = 0; j < 4; ++j) {
       const int r = first_row + i * STRIPE + quad_row + j % 2 * 8;
-      a[j] = half_pair_at(&smem.sQ[r * LD + 16 * kk + j / 2 * 8 + first_column]);
+      a[j] = half_pair_at(&smem.Q[r][16 * kk + j / 2 * 8 + first_column]);
     }
   };
-  unsigned a_q[STRIPES][T::KEEPS_Q ? D / 16 : 1][4];
-  if (T::KEEPS_Q) __syncthreads();  // the Q tile is there; elsewhere the mainloop's barrier sees to that
+  // Q: A operands of 16 columns each.
+  unsigned a_q[STRIPES][KEEPS_Q ? D / 16 : 1][4];
+  if (KEEPS_Q) __syncthreads();  // the Q tile is there; elsewhere the mainloop's barrier sees to that
   for (int i = 0; i < STRIPES; ++i)
-    for (int kk = 0; kk < D / 16 && T::KEEPS_Q; ++kk) load_q(a_q[i][kk], i, kk);
-  float o[STRIPES][D / 8][4] = {};  // O by 8 columns: [..][2 h], [..][2 h + 1] of the stripe's row quad_row + 8 h
-  float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
+    for (int kk = 0; kk < D / 16 && KEEPS_Q; ++kk) load_q(a_q[i][kk], i, kk);
+  float o[STRIPES][D / 8][4] = {};                 // O, [16 rows][D columns] each
+  float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: of the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
-    for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
+    for (int h = 0; h < 2; ++h) row_max[i][h] = -FLT_MAX, row_sum[i][h] = 0.0f;  // not -inf: -inf - -inf is NaN
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
@@ -112,28 +105,33 @@ __global__ void __launch_bounds__(THREADS, 2)
     __syncthreads();           // now all can see it
 
     // Scores. K is stored [key][d], so the two halves of a B register are neighbours: one 32-bit load.
-    float s[STRIPES][N / 8][4] = {};
+    float s[STRIPES][N / 8][4] = {};  // [16 rows][N keys] each
 #pragma unroll
     for (int kk = 0; kk < D / 16; ++kk) {
-      for (int i = 0; i < STRIPES && !T::KEEPS_Q; ++i) load_q(a_q[i][0], i, kk);
+      for (int i = 0; i < STRIPES && !KEEPS_Q; ++i) load_q(a_q[i][0], i, kk);
       for (int n = 0; n < N / 8; ++n) {
-        const half* column = &smem.sK[(8 * n + quad_row) * LD + 16 * kk + first_column];
+        const half* column = &smem.K[8 * n + quad_row][16 * kk + first_column];
         const unsigned b[2] = {half_pair_at(column), half_pair_at(column + 8)};
-        for (int i = 0; i < STRIPES; ++i) ptx::mma_m16n8k16(s[i][n], a_q[i][T::KEEPS_Q ? kk : 0], b);
+        for (int i = 0; i < STRIPES; ++i) ptx::mma_m16n8k16(s[i][n], a_q[i][KEEPS_Q ? kk : 0], b);
       }
     }
     __syncthreads();  // all are done with K(t), whose slot may be filled
-    issue_tile<T>(smem.sK, k, (t + 1) * N, keys);
+    issue_tile(smem.K, k, t + 1);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       for (int i = 0; i < STRIPES; ++i)
-        hide_keys(s[i], q0 + first_row + i * STRIPE + quad_row, t * N, first_column, S, causal);
+        hide_keys(s[i], q0 + first_row + i * STRIPE + quad_row, t * N + first_column, S, causal);
 
     // Online softmax: the row's new maximum, and what it does to everything summed so far.
     unsigned p[STRIPES][N / 16][4];  // weights as halves: A operands of 16 keys each
 #pragma unroll
-    for (int i = 0; i < STRIPES; ++i) weigh_stripe(s[i], scale_log2, p[i], row_max[i], row_sum[i], o[i]);
+    for (int i = 0; i < STRIPES; ++i) {
+      float rescale[2];
+      weigh(s[i], scale_log2, row_max[i], row_sum[i], rescale);
+      if (__any_sync(FULL_WARP, rescale[0] < 1 || rescale[1] < 1)) rescale_o(o[i], rescale);
+      pack(p[i], s[i]);
+    }
     __pipeline_wait_prior(1);  // V(t) has arrived, as far as this thread can see
     __syncthreads();           // now all can see it
 
@@ -142,43 +140,43 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int n = 0; n < N; n += 16)
 #pragma unroll
       for (int d = 0; d < D / 8; ++d) {
-        const half* column = &smem.sV[(n + first_column) * LD + 8 * d + quad_row];
-        const unsigned b[2] = {half_pair(column[0], column[LD]), half_pair(column[8 * LD], column[9 * LD])};
+        const int key = n + first_column, column = 8 * d + quad_row;
+        const unsigned b[2] = {half_pair(smem.V[key][column], smem.V[key + 1][column]),
+                               half_pair(smem.V[key + 8][column], smem.V[key + 9][column])};
         for (int i = 0; i < STRIPES; ++i) ptx::mma_m16n8k16(o[i][d], p[i][n / 16], b);
       }
     __syncthreads();  // all are done with V(t)
-    issue_tile<T>(smem.sV, v, (t + 1) * N, keys);
+    issue_tile(smem.V, v, t + 1);
   }
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   for (int i = 0; i < STRIPES; ++i)
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
-      const int r = first_row + i * STRIPE + quad_row + 8 * h;
-      if (q0 + r >= S) continue;
+      const int row = q0 + first_row + i * STRIPE + quad_row + 8 * h;
+      if (row >= S) continue;
       for (int d = 0; d < D / 8; ++d)
-        store2(out + std::size_t(q0 + r) * D + 8 * d + first_column, o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
+        store2(out + std::size_t(row) * D + 8 * d + first_column, o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-template <class T>
-struct Launcher {
-  static bool takes(const Shape& shape) { return shape.D == T::D; }
-  static LaunchPlan plan(const Shape& shape) {
-    SmemCount smem;
-    carve<T>(smem);
-    LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
-    plan.half_p = true;
-    return plan;
-  }
-  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
-    const auto kernel = named_kernel<T::D>(attention<T::D>);
-    if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
-    return launch_attention(kernel, plan, args);
-  }
-};
+template <int D>
+cudaError_t launch(const AttentionArgs& a) {
+  constexpr int BYTES = sizeof(Smem<D>);
+  static_assert(BYTES <= 99 * 1024, "what sm_89 gives a block");
+  if (const cudaError_t error = cudaFuncSetAttribute(attention<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+    return error;
+  const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
+  attention<D><<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  return cudaGetLastError();
+}
 
 }  // namespace
 
-const lab::StageInfo& lab::stage() { return stage_of<Launcher<Tile<64>>, Launcher<Tile<128>>>(); }
+cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S, int D, float scale,
+                      int causal, void*, cudaStream_t stream) {
+  const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
+  if (const cudaError_t error = check(args)) return error;
+  return D == 64 ? launch<64>(args) : launch<128>(args);
+}

@@ -1,4 +1,4 @@
-// V2d: ldmatrix, and an XOR swizzle in place of padding. One ldmatrix.x4 fills two B operands (with .trans for V, whose
+// V2d: ldmatrix, and an XOR swizzle instead of padding. One ldmatrix.x4 fills two B operands (with .trans for V, whose
 // rows lie the other way). It reads rows of 16 bytes, eight at a time, which must lie in eight different groups of
 // banks: chunk c of row r is stored at place c ^ (r % 8). K and V share a ring of slots. Short grids get half the rows
 // per warp.
@@ -8,16 +8,14 @@
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
-#include "common/attention_launch.cuh"
-#include "common/exp2_scale.cuh"
+#include <cfloat>
+
+#include "common/attention.hpp"
 #include "common/fills_a_gpu.hpp"
-#include "common/mma_pair.cuh"
 #include "common/ptx/ldmatrix.cuh"
-#include "common/smem_plan.cuh"
-#include "common/stripe_softmax.cuh"
+#include "common/ptx/mma.cuh"
+#include "common/softmax.cuh"
 #include "common/tile.cuh"
-#include "common/tile_copy.cuh"
-#include "common/tile_store.cuh"
 #include "common/warp.cuh"
 
 namespace {
@@ -27,57 +25,37 @@ using namespace lab;
 constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
 constexpr int STRIPE = 16;  // rows of a tensor core's tile
+constexpr int N = 64;       // keys per tile
 
-template <int D_, int ROWS>
+template <int D, int ROWS>  // query rows of a warp: one stripe or two
 struct Tile {
-  static constexpr int D = D_, SLOTS = D == 64 ? 3 : 2;
-  static constexpr int ROWS_PER_WARP = ROWS, STRIPES = ROWS / STRIPE;
-  static constexpr int M = WARPS * ROWS_PER_WARP;  // query rows per block
-  static constexpr int N = 64;                     // keys per tile
-  static constexpr int LD = D;                     // no padding: rows are swizzled
-  static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
-  static constexpr bool KEEPS_Q = D == 64 || STRIPES == 1;  // in registers; else its fragments are read per tile
+  static constexpr int M = WARPS * ROWS;                      // query rows per block
+  static constexpr int SLOTS = D == 64 ? 3 : 2;               // tiles of K and V in shared memory
+  static constexpr bool KEEPS_Q = D == 64 || ROWS == STRIPE;  // in registers; else its fragments are read per tile
 };
 
-// Where column c of row r lies in sQ, sK or sV.
-template <class T>
-__host__ __device__ constexpr int swizzled(int r, int c) {
-  return r * T::LD + ((c / 8) ^ (r % 8)) * 8 + c % 8;
-}
-
-// --- shared-memory plan ----------------------------------------------------------------------------------
-struct Smem {
-  half *sQ, *sK, *sV;  // [M][LD], [SLOTS * N][LD] twice
+// --- shared memory ---------------------------------------------------------------------------------------
+template <int D, int ROWS>
+struct Smem : Tile<D, ROWS> {  // no padding: rows are swizzled
+  using Tile<D, ROWS>::M, Tile<D, ROWS>::SLOTS;
+  alignas(16) half Q[M][D];  // takes the output at the end
+  alignas(16) half K[SLOTS][N][D], V[SLOTS][N][D];
 };
 
-template <class T, class Cursor>
-__host__ __device__ Smem carve(Cursor& cursor) {
-  Smem smem;
-  smem.sQ = cursor.template array<half>("sQ", T::M, T::LD);
-  smem.sK = cursor.template array<half>("sK", T::SLOTS * T::N, T::LD);
-  smem.sV = cursor.template array<half>("sV", T::SLOTS * T::N, T::LD);
-  return smem;
-}
-
-// Queues the copies of tile t of K and V into its slot, as one group. Rows from `keys` on, which no query of this block
-// sees, become zeros; of a tile past them nothing is copied.
-template <class T>
-__device__ __forceinline__ void issue_tile(const Smem& smem, const half* k, const half* v, int t, int tiles, int keys) {
-  if (t < tiles) {
-    copy_rows_async<T::N, T::D, swizzled<T>, THREADS>(smem.sK + t % T::SLOTS * T::N * T::LD, k, t * T::N, keys);
-    copy_rows_async<T::N, T::D, swizzled<T>, THREADS>(smem.sV + t % T::SLOTS * T::N * T::LD, v, t * T::N, keys);
-  }
-  __pipeline_commit();  // also when empty: the waits below count groups
+// Where column c of row r lies in such a tile.
+template <int R, int D>
+__device__ half* swizzled(half (&tile)[R][D], unsigned r, unsigned c) {
+  return &tile[r][(c / 8 ^ r % 8) * 8 + c % 8];
 }
 
 template <int D, int ROWS>
 __global__ void __launch_bounds__(THREADS, 2)
     attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
               half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
-  using T = Tile<D, ROWS>;
-  constexpr int M = T::M, N = T::N, LD = T::LD, SLOTS = T::SLOTS, STRIPES = T::STRIPES;
-  SmemCursor cursor;
-  const Smem smem = carve<T>(cursor);
+  constexpr int M = Tile<D, ROWS>::M, SLOTS = Tile<D, ROWS>::SLOTS, STRIPES = ROWS / STRIPE;
+  constexpr bool KEEPS_Q = Tile<D, ROWS>::KEEPS_Q;
+  extern __shared__ __align__(16) unsigned char shared[];
+  Smem<D, ROWS>& smem = *reinterpret_cast<Smem<D, ROWS>*>(shared);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int q0 = blockIdx.x * M;  // first query row of this block
@@ -85,64 +63,93 @@ __global__ void __launch_bounds__(THREADS, 2)
   q += head, k += head, v += head, out += head;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
-  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
+
+  // Queues the copies of tile t of K and V into its slot, as one group. Rows from `keys` on, which no query of this
+  // block sees, become zeros; of a tile past them nothing is copied.
+  const auto issue_tile = [&](int t) {
+    auto &K = smem.K[t % SLOTS], &V = smem.V[t % SLOTS];
+    const int first = threadIdx.x / (D / 8), c = threadIdx.x % (D / 8) * 8;
+    if (t < tiles)
+#pragma unroll
+      for (int n = first; n < N; n += THREADS / (D / 8)) {
+        const int key = t * N + n, from = key < keys ? key * D + c : 0;
+        __pipeline_memcpy_async(swizzled(K, n, c), k + from, 16, key < keys ? 0 : 16);
+        __pipeline_memcpy_async(swizzled(V, n, c), v + from, 16, key < keys ? 0 : 16);
+      }
+    __pipeline_commit();  // also when empty: the waits below count groups
+  };
 
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
-  for (int t = 0; t < SLOTS - 1; ++t) issue_tile<T>(smem, k, v, t, tiles, keys);
-  const unsigned sign = sign_bits(scale);
-  const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
+  for (int t = 0; t < SLOTS - 1; ++t) issue_tile(t);
+  const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
 #pragma unroll
   for (int i = 0; i < M; i += THREADS / (D / 8)) {
-    const int r = i + threadIdx.x / (D / 8), col = threadIdx.x % (D / 8) * 8;
-    *reinterpret_cast<uint4*>(&smem.sQ[swizzled<T>(r, col)]) = load8<D>(q, q0 + r, col, S, sign);
+    const int r = i + threadIdx.x / (D / 8), c = threadIdx.x % (D / 8) * 8;
+    copy8(swizzled(smem.Q, r, c), q + std::size_t(q0 + r) * D + c, q0 + r < S);
   }
-  const int first_row = warp * T::ROWS_PER_WARP;
+  // The accumulator layout, m16n8: of a stripe's row quad_row + 8 h, columns 8 n + first_column and the next are
+  // [n][2 h] and [n][2 h + 1].
+  const int first_row = warp * ROWS, quad_row = lane / 4, first_column = lane % 4 * 2;
   const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
-    ptx::ldmatrix_x4(a, &smem.sQ[swizzled<T>(first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
+    ptx::ldmatrix_x4(a, swizzled(smem.Q, first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8));
   };
-  unsigned a_q[STRIPES][T::KEEPS_Q ? D / 16 : 1][4];
-  if (T::KEEPS_Q) __syncthreads();  // the Q tile is there; elsewhere the mainloop's barrier sees to that
+  // Q: A operands of 16 columns each.
+  unsigned a_q[STRIPES][KEEPS_Q ? D / 16 : 1][4];
+  if (KEEPS_Q) __syncthreads();  // the Q tile is there; elsewhere the mainloop's barrier sees to that
   for (int i = 0; i < STRIPES; ++i)
-    for (int kk = 0; kk < D / 16 && T::KEEPS_Q; ++kk) load_q(a_q[i][kk], i, kk);
-  float o[STRIPES][D / 8][4] = {};  // O by 8 columns: [..][2 h], [..][2 h + 1] of the stripe's row quad_row + 8 h
-  float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
+    for (int kk = 0; kk < D / 16 && KEEPS_Q; ++kk) load_q(a_q[i][kk], i, kk);
+  float o[STRIPES][D / 8][4] = {};                 // O, [16 rows][D columns] each
+  float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: of the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
-    for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
+    for (int h = 0; h < 2; ++h) row_max[i][h] = -FLT_MAX, row_sum[i][h] = 0.0f;  // not -inf: -inf - -inf is NaN
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
     __pipeline_wait_prior(SLOTS - 2);  // tile t has arrived, as far as this thread can see
     __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
-    issue_tile<T>(smem, k, v, t + SLOTS - 1, tiles, keys);
-    const half *sK = smem.sK + t % SLOTS * N * LD, *sV = smem.sV + t % SLOTS * N * LD;
+    issue_tile(t + SLOTS - 1);
+    auto &K = smem.K[t % SLOTS], &V = smem.V[t % SLOTS];
+
     // Scores: 16 keys and 16 columns at a time, for all stripes of the warp.
-    float s[STRIPES][N / 8][4] = {};
+    float s[STRIPES][N / 8][4] = {};  // [16 rows][N keys] each
 #pragma unroll
     for (int kk = 0; kk < D / 16; ++kk) {
-      for (int i = 0; i < STRIPES && !T::KEEPS_Q; ++i) load_q(a_q[i][0], i, kk);
+      for (int i = 0; i < STRIPES && !KEEPS_Q; ++i) load_q(a_q[i][0], i, kk);
       for (int n = 0; n < N; n += 16) {
         unsigned b0[2], b1[2];
-        ptx::ldmatrix_x4(b0, b1, &sK[swizzled<T>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
-        for (int i = 0; i < STRIPES; ++i) mma_pair(s[i], n / 8, a_q[i][T::KEEPS_Q ? kk : 0], b0, b1);
+        ptx::ldmatrix_x4(b0, b1, swizzled(K, n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8));
+        for (int i = 0; i < STRIPES; ++i) {
+          ptx::mma_m16n8k16(s[i][n / 8], a_q[i][KEEPS_Q ? kk : 0], b0);
+          ptx::mma_m16n8k16(s[i][n / 8 + 1], a_q[i][KEEPS_Q ? kk : 0], b1);
+        }
       }
     }
+
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       for (int i = 0; i < STRIPES; ++i)
-        hide_keys(s[i], q0 + first_row + i * STRIPE + quad_row, t * N, first_column, S, causal);
+        hide_keys(s[i], q0 + first_row + i * STRIPE + quad_row, t * N + first_column, S, causal);
 
     // Online softmax: the row's new maximum, and what it does to everything summed so far.
     unsigned p[STRIPES][N / 16][4];  // weights as halves: A operands of 16 keys each
 #pragma unroll
-    for (int i = 0; i < STRIPES; ++i) weigh_stripe(s[i], scale_log2, p[i], row_max[i], row_sum[i], o[i]);
+    for (int i = 0; i < STRIPES; ++i) {
+      float rescale[2];
+      weigh(s[i], scale_log2, row_max[i], row_sum[i], rescale);
+      if (__any_sync(FULL_WARP, rescale[0] < 1 || rescale[1] < 1)) rescale_o(o[i], rescale);
+      pack(p[i], s[i]);
+    }
 
     // P V: 16 keys and 16 columns at a time. Two neighbouring score tiles are one A.
     for (int n = 0; n < N; n += 16)
 #pragma unroll
       for (int d = 0; d < D; d += 16) {
         unsigned b0[2], b1[2];
-        ptx::ldmatrix_x4_trans(b0, b1, &sV[swizzled<T>(n + lane % 16, d + lane / 16 * 8)]);
-        for (int i = 0; i < STRIPES; ++i) mma_pair(o[i], d / 8, p[i][n / 16], b0, b1);
+        ptx::ldmatrix_x4_trans(b0, b1, swizzled(V, n + lane % 16, d + lane / 16 * 8));
+        for (int i = 0; i < STRIPES; ++i) {
+          ptx::mma_m16n8k16(o[i][d / 8], p[i][n / 16], b0);
+          ptx::mma_m16n8k16(o[i][d / 8 + 1], p[i][n / 16], b1);
+        }
       }
   }
 
@@ -155,32 +162,36 @@ __global__ void __launch_bounds__(THREADS, 2)
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
       const int r = first_row + i * STRIPE + quad_row + 8 * h;
       for (int d = 0; d < D / 8; ++d)
-        store2(&smem.sQ[swizzled<T>(r, 8 * d + first_column)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
+        store2(swizzled(smem.Q, r, 8 * d + first_column), o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
   __syncwarp();  // and leaves by 16 bytes per lane
-  store_rows<T::ROWS_PER_WARP, D, swizzled<T>>(out, smem.sQ, first_row, q0, S, lane);
+#pragma unroll
+  for (int i = lane; i < ROWS * (D / 8); i += 32) {
+    const int r = first_row + i / (D / 8), c = i % (D / 8) * 8;
+    if (q0 + r < S) copy8(out + std::size_t(q0 + r) * D + c, swizzled(smem.Q, r, c), true);
+  }
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-template <class T>
-struct Launcher {
-  static bool takes(const Shape& shape) { return shape.D == T::D && fills_a_gpu(shape, WARPS) == (T::STRIPES == 2); }
-  static LaunchPlan plan(const Shape& shape) {
-    SmemCount smem;
-    carve<T>(smem);
-    LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
-    plan.half_p = true;
-    return plan;
-  }
-  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
-    const auto kernel = named_kernel<T::D, T::ROWS_PER_WARP>(attention<T::D, T::ROWS_PER_WARP>);
-    if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
-    return launch_attention(kernel, plan, args);
-  }
-};
+template <int D, int ROWS>
+cudaError_t launch(const AttentionArgs& a) {
+  constexpr int BYTES = sizeof(Smem<D, ROWS>);
+  static_assert(BYTES <= 99 * 1024, "what sm_89 gives a block");
+  if (const cudaError_t error =
+          cudaFuncSetAttribute(attention<D, ROWS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+    return error;
+  const dim3 grid(ceil_div(a.shape.S, Tile<D, ROWS>::M), a.shape.H, a.shape.B);
+  attention<D, ROWS>
+      <<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  return cudaGetLastError();
+}
 
 }  // namespace
 
-const lab::StageInfo& lab::stage() {
-  return stage_of<Launcher<Tile<64, 16>>, Launcher<Tile<64, 32>>, Launcher<Tile<128, 16>>, Launcher<Tile<128, 32>>>();
+cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S, int D, float scale,
+                      int causal, void*, cudaStream_t stream) {
+  const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
+  if (const cudaError_t error = check(args)) return error;
+  if (fills_a_gpu(args.shape, WARPS)) return D == 64 ? launch<64, 32>(args) : launch<128, 32>(args);
+  return D == 64 ? launch<64, 16>(args) : launch<128, 16>(args);
 }

@@ -19,7 +19,7 @@ runs() { timeout 240 $runner "$@"; }                       # BUILT WORD...
 make_it() {  # LOG BUILT...
   log=$1; shift
   [ -e build/cpu/commands.so ] || echo "building what runs kernels: once, a minute or two" >&2
-  $MAKE backend=cpu -s -k $runner build/cpu/commands.so "$@" > "$log" 2>&1 < /dev/null
+  $MAKE backend=cpu -s -k -j"$(nproc)" $runner build/cpu/commands.so "$@" > "$log" 2>&1 < /dev/null
 }
 signatures() { [ -z "$bug" ] || echo "build/cpu/$stage/signatures.so"; }
 

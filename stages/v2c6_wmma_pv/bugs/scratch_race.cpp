@@ -7,7 +7,7 @@ using namespace lab;
 constexpr Shape SMALL{1, 1, 128, 64, false};
 
 std::vector<Part> look() {
-  return {checker_reports(SMALL, {Finding::Kind::race_intra_warp, "wmma::store_matrix_sync(&scratch[n]",
+  return {checker_reports(SMALL, {Finding::Kind::race_intra_warp, "wmma::store_matrix_sync(&smem.scratch",
                                   "? scores[32 * j + lane] * scale"})};
 }
 

@@ -13,8 +13,8 @@ ExpectedCount turns(const char* piece, double each) {
 }
 
 std::vector<Part> look() {
-  const ExpectedCount q = turns("a[j] = half_pair_at(&smem.sQ", 8), k = turns("{half_pair_at(column), half", 8),
-                      v = turns("{half_pair(column[0], column[LD])", 4);
+  const ExpectedCount q = turns("a[j] = half_pair_at(&smem.Q", 8), k = turns("{half_pair_at(column), half", 8),
+                      v = turns("{half_pair(smem.V[key][column]", 4);
   const Trial t = run_trial(MISSION);
   return {
       counted(SMALL, k), counted(SMALL, v),

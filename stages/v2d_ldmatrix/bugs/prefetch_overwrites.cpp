@@ -7,9 +7,10 @@ using namespace lab;
 constexpr Shape SMALL{1, 1, 512, 64, false};
 
 std::vector<Part> look() {
-  return {checker_reports(SMALL, {Finding::Kind::race_inter_warp, "ptx::ldmatrix_x4(b0, b1, &sK", "THREADS>(smem.sK"}),
-          checker_reports(SMALL,
-                          {Finding::Kind::race_inter_warp, "ptx::ldmatrix_x4_trans(b0, b1, &sV", "THREADS>(smem.sV"}),
+  return {checker_reports(SMALL, {Finding::Kind::race_inter_warp, "ptx::ldmatrix_x4(b0, b1, swizzled(K",
+                                  "__pipeline_memcpy_async(swizzled(K"}),
+          checker_reports(SMALL, {Finding::Kind::race_inter_warp, "ptx::ldmatrix_x4_trans(b0, b1, swizzled(V",
+                                  "__pipeline_memcpy_async(swizzled(V"}),
           schedules_differ(SMALL)};
 }
 

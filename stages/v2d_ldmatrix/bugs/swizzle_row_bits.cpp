@@ -9,9 +9,10 @@ constexpr Shape MISSION{1, 8, 512, 64, false}, SMALL{1, 1, 128, 64, false}, WIDE
 
 std::vector<Part> look() {
   const Trial t = run_trial(MISSION);
-  return {bank_turns(SMALL, "ptx::ldmatrix_x4(b0, b1, &sK", 8),
-          bank_turns(SMALL, "ptx::ldmatrix_x4_trans(b0, b1, &sV", 8),
-          bank_turns(SMALL, "ptx::ldmatrix_x4(a, &smem.sQ", 8), bank_turns(WIDE, "ptx::ldmatrix_x4(b0, b1, &sK", 8),
+  return {bank_turns(SMALL, "ptx::ldmatrix_x4(b0, b1, swizzled(K", 8),
+          bank_turns(SMALL, "ptx::ldmatrix_x4_trans(b0, b1, swizzled(V", 8),
+          bank_turns(SMALL, "ptx::ldmatrix_x4(a, swizzled(smem.Q", 8),
+          bank_turns(WIDE, "ptx::ldmatrix_x4(b0, b1, swizzled(K", 8),
           right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "with either swizzle")};
 }
 

@@ -7,9 +7,9 @@ using namespace lab;
 constexpr Shape SMALL{1, 1, 256, 64, false};
 
 std::vector<Part> look() {
-  std::vector<Part> parts = {
-      checker_reports(SMALL, {Finding::Kind::before_wait, "THREADS>(smem.sK", "ptx::ldmatrix_x4(b0, b1, &sK"}),
-      schedules_differ(SMALL)};
+  std::vector<Part> parts = {checker_reports(SMALL, {Finding::Kind::before_wait, "__pipeline_memcpy_async(swizzled(K",
+                                                     "ptx::ldmatrix_x4(b0, b1, swizzled(K"}),
+                             schedules_differ(SMALL)};
   if (!can_schedule()) return parts;
   ExecOptions late;
   late.copies = Copies::at_wait;
