@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 
 #include "common/shape.hpp"
 
@@ -53,17 +54,17 @@ inline constexpr float LOG2_E = 1.44269504f;  // exp(x) = 2^(x LOG2_E)
 
 // What no stage takes. Below 0 a scale would make the smallest product the largest score; at 0, or where scale LOG2_E
 // is infinite, a hidden key's -inf would become a NaN.
-inline cudaError_t check(const AttentionArgs& a) {
-  const auto& [B, H, S, D, causal] = a.shape;
+inline cudaError_t check(const Shape& shape, float scale, std::initializer_list<const void*> tensors) {
+  const auto& [B, H, S, D, causal] = shape;
   if (D != 64 && D != 128) return refuse("D = %d: there are kernels for 64 and 128", D);
   if (S < 1 || H < 1 || H > 65535 || B < 1 || B > 65535)
     return refuse("B, H, S = %d, %d, %d: at least 1, B and H at most 65535", B, H, S);
-  if (!(a.scale > 0) || !std::isfinite(a.scale * LOG2_E))
-    return refuse("scale = %g: positive, at most 2.3e38", a.scale);
-  for (const half* tensor : {a.q, a.k, a.v, static_cast<const half*>(a.out)})
+  if (!(scale > 0) || !std::isfinite(scale * LOG2_E)) return refuse("scale = %g: positive, at most 2.3e38", scale);
+  for (const void* tensor : tensors)
     if (!tensor || reinterpret_cast<std::uintptr_t>(tensor) % 16)
-      return refuse("a tensor at %p: 16-byte aligned", static_cast<const void*>(tensor));
+      return refuse("a tensor at %p: 16-byte aligned", tensor);
   return cudaSuccess;
 }
+inline cudaError_t check(const AttentionArgs& a) { return check(a.shape, a.scale, {a.q, a.k, a.v, a.out}); }
 
 }  // namespace lab

@@ -20,6 +20,12 @@
 
 namespace lab {
 
+// 8 halves from column c of row r of a [S][D] tensor on, or zeros if the row lies past it.
+template <int D>
+__device__ __forceinline__ uint4 row8(const half* from, int r, int c, int S) {
+  return r < S ? *reinterpret_cast<const uint4*>(from + std::size_t(r) * D + c) : make_uint4(0, 0, 0, 0);
+}
+
 // Of 8 halves each.
 __device__ __forceinline__ float dot8(uint4 x, uint4 y) {
   const unsigned a[] = {x.x, x.y, x.z, x.w}, b[] = {y.x, y.y, y.z, y.w};

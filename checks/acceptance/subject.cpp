@@ -4,7 +4,7 @@
 
 #include "checks/acceptance/whole_file.hpp"
 #include "checks/runner/library.hpp"
-#include "common/backward.hpp"
+#include "common/attention_backward.hpp"
 #include "common/conf.hpp"
 #include "common/gpu_access.hpp"
 #include "common/stage.hpp"
@@ -19,8 +19,10 @@ std::string stage_says(const std::string& key) {
   return std::filesystem::exists(path) ? parse_conf(read_whole(path), path.string())[key] : "";
 }
 
+template <bool BACKWARD>
 std::size_t workspace(const Shape& shape) {
-  static const auto bytes = reinterpret_cast<decltype(&::attention_workspace)>(library_symbol("attention_workspace"));
+  static const auto bytes = reinterpret_cast<decltype(&::attention_workspace)>(
+      library_symbol(BACKWARD ? "attention_backward_workspace" : "attention_workspace"));
   return bytes ? bytes(shape.B, shape.H, shape.S, shape.D, shape.causal) : 0;
 }
 
@@ -28,30 +30,21 @@ cudaError_t launch_forward(const Call& c) {
   return stage().launch({c.in[0], c.in[1], c.in[2], c.out[0], c.shape, c.scale, c.stream, c.workspace});
 }
 
-// The forward pass that a stage starts from is part of a call.
 cudaError_t launch_backward(const Call& c) {
-  const BackwardStageInfo& stage = backward_stage();
-  const BackwardArgs args{c.in[0],  c.in[1],  c.in[2],  c.in[3],
-                          c.out[0], c.out[1], c.out[2], static_cast<float*>(c.workspace),
-                          c.shape,  c.scale,  c.stream};
-  const cudaError_t saved = stage.save_forward ? stage.save_forward(args) : cudaSuccess;
-  return saved == cudaSuccess ? stage.launch(args) : saved;
+  static const auto backward = reinterpret_cast<decltype(&::attention_backward)>(library_symbol("attention_backward"));
+  return backward(c.in[0], c.in[1], c.in[2], c.in[3], c.out[0], c.out[1], c.out[2], c.shape.B, c.shape.H, c.shape.S,
+                  c.shape.D, c.scale, c.shape.causal, c.workspace, c.stream);
 }
 
 Subject made() {
   const bool half_p = stage_says("half_p") == "yes";
-  if (!library_symbol("lab_backward_stage"))
-    return {false, {"q", "k", "v"}, {"out"}, launch_forward, workspace, half_p, stage_says("empty_tile") == "nan"};
+  if (!library_symbol("attention_backward"))
+    return {
+        false, {"q", "k", "v"}, {"out"}, launch_forward, workspace<false>, half_p, stage_says("empty_tile") == "nan"};
   const std::string claim = stage_says("same_bits");
   if (claim != "yes" && claim != "no") throw BadInput("stage.conf: same_bits=" + claim + ": must be yes or no");
-  return {true,
-          {"q", "k", "v", "dout"},
-          {"dq", "dk", "dv"},
-          launch_backward,
-          [](const Shape& shape) { return backward_stage().workspace(shape) * sizeof(float); },
-          half_p,
-          false,
-          claim == "yes"};
+  return {true,  {"q", "k", "v", "dout"}, {"dq", "dk", "dv"}, launch_backward, workspace<true>, half_p,
+          false, claim == "yes"};
 }
 
 }  // namespace

@@ -103,6 +103,29 @@ LaunchPlan plan_of_library(const Shape& shape) {
   return plan;
 }
 
+// The same of the backward pass: a whole call, or the gradients alone.
+template <bool WHOLE>
+cudaError_t launch_backward(const BackwardArgs& a) {
+  static const auto backward = reinterpret_cast<decltype(&::attention_backward)>(
+      library_symbol(WHOLE ? "attention_backward" : "attention_backward_gradients"));
+  return backward(a.q, a.k, a.v, a.dout, a.dq, a.dk, a.dv, a.shape.B, a.shape.H, a.shape.S, a.shape.D, a.scale,
+                  a.shape.causal, a.workspace, a.stream);
+}
+
+// A stage of plain CUDA by its symbols, and by what stage.conf says: tile="64x128", query rows x keys.
+BackwardStageInfo backward_of_library() {
+  BackwardStageInfo stage{library.stage.c_str(),
+                          launch_backward<true>,
+                          [](const Shape& shape) { return subject().workspace(shape) / sizeof(float); },
+                          0,
+                          0,
+                          library.says["half_p"] == "yes"};
+  if (std::sscanf(library.says["tile"].c_str(), "%dx%d", &stage.tile_m, &stage.tile_n) != 2)
+    throw BadInput("stage.conf: tile=" + library.says["tile"] + ": must be query rows x keys");
+  if (library_symbol("attention_backward_gradients")) stage.gradients = launch_backward<false>;
+  return stage;
+}
+
 }  // namespace
 
 Pass load_kernel(const std::string& path) {
@@ -125,6 +148,10 @@ Pass load_kernel(const std::string& path) {
     library.forward = &stage;
   }
   library.backward = info<BackwardStageInfo>("lab_backward_stage");
+  if (!library.backward && library_symbol("attention_backward")) {
+    static const BackwardStageInfo stage = backward_of_library();
+    library.backward = &stage;
+  }
   if (library_symbol("the_drills")) {
     library.stage = "drill";
     return Pass::drill;

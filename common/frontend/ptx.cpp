@@ -289,7 +289,15 @@ class Translator {
       std::string operation;
       for (const std::string& word : words)
         if (operation.empty()) operation = found(ATOMICS, word).value_or("");
-      if (operation.empty() || has("v2") || has("v4") || o.size() < address + 2) return {};
+      if (operation.empty() || o.size() < address + 2) return {};
+      if (has("v2") || has("v4")) {  // each of the neighbours is an atomic of its own
+        if (what == "atom" || o[1].form != 'v') return {};
+        std::string each;
+        for (std::size_t i = 0; i < o[1].inside.size(); ++i)
+          each += ", (void)" + operation + "(atomic_at<" + *type + ">(" + place + ") + " + std::to_string(i) +
+                  ", atomic_value<" + *type + ">(" + o[1].inside[i] + "))";
+        return before + each.substr(2);
+      }
       std::string call = operation + (has("cta") ? "_block" : "") + "(atomic_at<" + *type + ">(" + place + ")";
       for (std::size_t i = address + 1; i < o.size(); ++i) call += ", atomic_value<" + *type + ">(" + o[i].text + ")";
       call += ")";

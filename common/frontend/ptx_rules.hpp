@@ -62,9 +62,11 @@ inline constexpr Rule RULES[] = {
     {"cvta.shared.u64", "rr", "put($0, generic(shared_at($1)))"},
     {"cvta.global.u64", "rr", "put($0, as<std::uint64_t>($1))"},
     // --- the special function unit ---------------------------------------------------------------------------------
-    {"ex2.approx.ftz?.f32", "rr", "put($0, ::lab::ex2_approx_ftz(as<float>($1)))"},
+    {"ex2.approx.ftz?.f32", "rr",
+     "(::lab::cpu::counted(::lab::Counted::exponential), put($0, ::lab::ex2_approx_ftz(as<float>($1))))"},
     {"ex2.approx.f16x2", "rr", "put($0, of_both([](float x) { return std::exp2(x); }, as<std::uint32_t>($1)))"},
-    {"rcp.approx.ftz?.f32", "rr", "put($0, ::lab::rcp_approx_ftz(as<float>($1)))"},
+    {"rcp.approx.ftz?.f32", "rr",
+     "(::lab::cpu::counted(::lab::Counted::reciprocal), put($0, ::lab::rcp_approx_ftz(as<float>($1))))"},
     {"rcp.rn.ftz?.f32", "rr", "put($0, 1.0f / as<float>($1))"},
     {"rsqrt.approx.ftz?.f32", "rr", "put($0, rsqrtf(as<float>($1)))"},
     {"sqrt.approx|rn.ftz?.f32", "rr", "put($0, std::sqrt(as<float>($1)))"},

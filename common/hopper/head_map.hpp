@@ -1,4 +1,4 @@
-// v3a's and v3b's tensor map, for the stages after them.
+// v3a's tensor map, for the stages after it.
 #pragma once
 #include "common/hopper/encode_tiled.hpp"
 #include "common/hopper/slab.hpp"

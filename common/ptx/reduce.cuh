@@ -16,6 +16,10 @@ __device__ __forceinline__ void add4(float* to, float a, float b, float c, float
 #endif
 }
 
+#ifdef __CUDACC__
+__device__ __forceinline__ void red_add_v4(float* to, const float (&x)[4]) { add4(to, x[0], x[1], x[2], x[3]); }
+#endif
+
 #endif
 
 }  // namespace lab::ptx

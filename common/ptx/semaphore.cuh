@@ -38,4 +38,17 @@ __device__ __forceinline__ void semaphore_add(unsigned* counter) {
 #endif
 }
 
+#ifdef __CUDACC__
+// ld.acquire.gpu.global.u32
+__device__ __forceinline__ unsigned ld_acquire_gpu(const unsigned* counter) {
+  unsigned now;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
+  return now;
+}
+// red.release.gpu.global.add.u32
+__device__ __forceinline__ void red_release_gpu_add(unsigned* counter, unsigned more) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" : : "l"(counter), "r"(more) : "memory");
+}
+#endif
+
 }  // namespace lab::ptx

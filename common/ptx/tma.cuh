@@ -176,6 +176,9 @@ __device__ __forceinline__ void tma_load_4d(void* shared, const CUtensorMap& map
   tma_load_4d(shared, &map, x, y, z, w, &barrier);
 }
 __device__ __forceinline__ void prefetch_tensor_map(const CUtensorMap& map) { prefetch_tensor_map(&map); }
+__device__ __forceinline__ void bulk_load(void* shared, const void* global, unsigned bytes, MBarrier& barrier) {
+  bulk_load(shared, global, bytes, &barrier);
+}
 #endif
 
 }  // namespace lab::ptx

@@ -9,8 +9,9 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/backward_launch.cuh"
-#include "common/smem_plan.cuh"
+#include <cfloat>
+
+#include "common/attention_backward.hpp"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
@@ -65,10 +66,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                    const half* __restrict__ dout, float* __restrict__ L, float* __restrict__ delta, int H, int S,
                    float scale, bool causal) {  // q, k, v, dout: [B, H, S, D]; L, delta: [B, H, S]
   constexpr int LD = Tile<D>::LD;
-  LAB_SHARED(half, sQ, [M][LD]);
-  LAB_SHARED(half, sdO, [M][LD]);
-  LAB_SHARED(half, sK, [N][LD]);
-  LAB_SHARED(half, sV, [N][LD]);
+  __shared__ alignas(16) half sQ[M][LD], sdO[M][LD], sK[N][LD], sV[N][LD];
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int q0 = blockIdx.x * M;  // first query row of this block
@@ -79,7 +77,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
   load_tile<D>(sQ, q, q0, S);
   load_tile<D>(sdO, dout, q0, S);
   float row_max[ROWS_PER_WARP], row_sum[ROWS_PER_WARP] = {}, dP_sum[ROWS_PER_WARP] = {};
-  for (int i = 0; i < ROWS_PER_WARP; ++i) row_max[i] = -INFINITY;
+  for (int i = 0; i < ROWS_PER_WARP; ++i) row_max[i] = -FLT_MAX;  // and not -inf: -inf - -inf is NaN
 
   for (int k0 = 0; k0 < keys; k0 += N) {
     load_tile<D>(sK, k, k0, S);
@@ -91,8 +89,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
       const float s = visible ? dot<D>(sQ[r], sK[lane]) * scale : -INFINITY;
       const float dP = visible ? dot<D>(sdO[r], sV[lane]) : 0.0f;
       const float new_max = fmaxf(row_max[i], warp_max(s));
-      const float reference = new_max == -INFINITY ? 0.0f : new_max;  // no key with a weight yet: -inf - -inf is NaN
-      const float rescale = __expf(row_max[i] - reference), p = __expf(s - reference);
+      const float rescale = __expf(row_max[i] - new_max), p = __expf(s - new_max);
       row_sum[i] = fmaf(row_sum[i], rescale, warp_sum(p));
       dP_sum[i] = fmaf(dP_sum[i], rescale, warp_sum(p * dP));
       row_max[i] = new_max;
@@ -138,12 +135,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
               float* __restrict__ dq_sum, half* __restrict__ dk, half* __restrict__ dv, int H, int S, float scale,
               bool causal) {  // dq_sum: [B, H, S, D], zeros before the first block
   constexpr int LD = Tile<D>::LD, COLS = Tile<D>::COLS_PER_LANE;
-  LAB_SHARED(half, sQ, [M][LD]);
-  LAB_SHARED(half, sdO, [M][LD]);
-  LAB_SHARED(half, sK, [N][LD]);
-  LAB_SHARED(half, sV, [N][LD]);
-  LAB_SHARED(float, P, [M][N]);
-  LAB_SHARED(float, dS, [M][N]);
+  __shared__ alignas(16) half sQ[M][LD], sdO[M][LD], sK[N][LD], sV[N][LD];
+  __shared__ float P[M][N], dS[M][N];
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int k0 = blockIdx.x * N;  // first key of this block
@@ -205,32 +198,32 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-// L, delta, then the sums of dQ.
-std::size_t workspace(const Shape& shape) { return 2 * shape.rows() + shape.elements(); }
-
 template <int D>
-cudaError_t launch_all(const BackwardArgs& a) {
-  const int H = a.shape.H, S = a.shape.S;
-  const bool causal = a.shape.causal;
-  const std::size_t elements = a.shape.elements();
+cudaError_t launch(const BackwardArgs& a) {
+  const auto [B, H, S, _, causal] = a.shape;
+  const std::size_t pairs = a.shape.elements() / 2;
   float *const L = a.workspace, *const delta = L + a.shape.rows(), *const dq_sum = delta + a.shape.rows();
-  const dim3 query_tiles(ceil_div(S, M), H, a.shape.B), key_tiles(ceil_div(S, N), H, a.shape.B);
-  if (const cudaError_t error = cudaMemsetAsync(dq_sum, 0, elements * sizeof(float), a.stream)) return error;
-  if (const cudaError_t error = launch("row_statistics", row_statistics<D>, query_tiles, THREADS, 0, a.stream, a.q, a.k,
-                                       a.v, a.dout, L, delta, H, S, a.scale, causal))
-    return error;
-  if (const cudaError_t error = launch("gradients", gradients<D>, key_tiles, THREADS, 0, a.stream, a.q, a.k, a.v,
-                                       a.dout, L, delta, dq_sum, a.dk, a.dv, H, S, a.scale, causal))
-    return error;
-  const std::size_t pairs = elements / 2;
-  return launch("round_sums", round_sums, unsigned((pairs + THREADS - 1) / THREADS), THREADS, 0, a.stream, dq_sum, a.dq,
-                pairs);
+  const dim3 query_tiles(ceil_div(S, M), H, B), key_tiles(ceil_div(S, N), H, B);
+  if (const cudaError_t error = cudaMemsetAsync(dq_sum, 0, 2 * pairs * sizeof(float), a.stream)) return error;
+  row_statistics<D><<<query_tiles, THREADS, 0, a.stream>>>(a.q, a.k, a.v, a.dout, L, delta, H, S, a.scale, causal);
+  gradients<D>
+      <<<key_tiles, THREADS, 0, a.stream>>>(a.q, a.k, a.v, a.dout, L, delta, dq_sum, a.dk, a.dv, H, S, a.scale, causal);
+  round_sums<<<unsigned((pairs + THREADS - 1) / THREADS), THREADS, 0, a.stream>>>(dq_sum, a.dq, pairs);
+  return cudaGetLastError();
 }
 
 }  // namespace
 
-const lab::BackwardStageInfo& lab::backward_stage() {
-  static const BackwardStageInfo info{stage_name(), by_head_dim<launch_all<64>, launch_all<128>>, workspace, M, N,
-                                      false};
-  return info;
+cudaError_t attention_backward(const half* q, const half* k, const half* v, const half* dout, half* dq, half* dk,
+                               half* dv, int B, int H, int S, int D, float scale, int causal, void* workspace,
+                               cudaStream_t stream) {
+  const lab::BackwardArgs args{
+      q, k, v, dout, dq, dk, dv, static_cast<float*>(workspace), {B, H, S, D, causal != 0}, scale, stream};
+  if (const cudaError_t error = check(args)) return error;
+  return D == 64 ? launch<64>(args) : launch<128>(args);
+}
+
+std::size_t attention_backward_workspace(int B, int H, int S, int D, int causal) {
+  const lab::Shape shape{B, H, S, D, causal != 0};
+  return (2 * shape.rows() + shape.elements()) * sizeof(float);  // L, delta, then the sums of dQ
 }

@@ -98,8 +98,7 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 2)  // blocks that an S
     ptx::wgmma_fence();
 #pragma unroll
     for (int c = 0; c < D; c += 16)
-      ptx::wgmma<ptx::K_MAJOR>(s, ptx::descriptor(&smem.Q[c / SLAB][0][c % SLAB]),
-                               ptx::descriptor(&smem.K[slot][c / SLAB][0][c % SLAB]), c > 0);
+      ptx::wgmma<ptx::K_MAJOR>(s, ptx::descriptor(smem.Q, 0, c), ptx::descriptor(smem.K[slot], 0, c), c > 0);
     ptx::wgmma_commit();
     ptx::wgmma_wait<0>();
     ptx::fence_registers(s);
@@ -143,8 +142,7 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 2)  // blocks that an S
     // o += P V: A [64][N] from registers, B [N][D] MN-major, 16 keys at a time.
     ptx::wgmma_fence();
 #pragma unroll
-    for (int n = 0; n < N; n += 16)
-      ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(&smem.V[slot][0][n][0], sizeof smem.V[slot][0]));
+    for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], n, 0));
     ptx::wgmma_commit();
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);

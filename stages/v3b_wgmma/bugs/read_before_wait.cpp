@@ -8,9 +8,9 @@ using namespace lab;
 constexpr Shape SMALL{1, 1, 256, 64, false};
 
 std::vector<Part> look() {
-  std::vector<Part> parts = {
-      checker_reports(SMALL, {Finding::Kind::read_before_wait, "ptx::wgmma<ptx::K_MAJOR>(s,", "float tile_max = fmaxf(s[0]"}),
-      schedules_differ(SMALL)};
+  std::vector<Part> parts = {checker_reports(SMALL, {Finding::Kind::read_before_wait, "ptx::wgmma<ptx::K_MAJOR>(s,",
+                                                     "float tile_max = fmaxf(s[0]"}),
+                             schedules_differ(SMALL)};
   if (!can_schedule()) return parts;
   parts.push_back(
       nan_exactly(run_trial(SMALL), everywhere, "a product happens at the wait for it: the scores are read as NaN"));

@@ -9,8 +9,8 @@ constexpr Shape CAUSAL{1, 1, 512, 64, true}, WIDE_RAGGED{1, 1, 200, 128, true};
 
 std::vector<Part> look() {
   std::vector<Part> parts = {
-      checker_reports(CAUSAL, {Finding::Kind::changed_before_wait, "ptx::wgmma<N>(s,", "hide_keys(s,"}),
-      checker_reports(WIDE_RAGGED, {Finding::Kind::read_before_wait, "ptx::wgmma<N>(s,", "weigh_tile(s,"}),
+      checker_reports(CAUSAL, {Finding::Kind::changed_before_wait, "ptx::wgmma<ptx::K_MAJOR>(s,", "hide_keys(s,"}),
+      checker_reports(WIDE_RAGGED, {Finding::Kind::read_before_wait, "ptx::wgmma<ptx::K_MAJOR>(s,", "weigh(s,"}),
       schedules_differ(WIDE_RAGGED)};
   if (!can_schedule()) return parts;
   parts.push_back(

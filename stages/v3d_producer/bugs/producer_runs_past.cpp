@@ -9,8 +9,8 @@ constexpr Shape PLAIN{1, 1, 1024, 64, false}, MASKED{1, 1, 512, 64, true}, LONG{
 
 std::vector<Part> look() {
   const Trial t = run_trial(PLAIN);
-  return {hangs(LONG, {{at_mbarrier("v_empty[0]", 0, 8, 8), 0xEFF}, "ptx::mbarrier_wait(&empty[slot]"}),
-          checker_reports(MASKED, {Finding::Kind::in_flight, "", "ptx::tma_load_4d(to"}),
+  return {hangs(LONG, {{at_mbarrier("v_empty[0]", 0, 8, 8), 0xEFF}, "ptx::mbarrier_wait(empty[slot]"}),
+          checker_reports(MASKED, {Finding::Kind::in_flight, "", "ptx::tma_load_4d(slots[slot]"}),
           right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "without a mask")};
 }
 

@@ -9,8 +9,8 @@ using namespace lab;
 constexpr Shape ONE_MORE{1, 1, 640, 64, false}, WIDE{1, 1, 512, 128, false}, LONG{1, 1, 1024, 64, false};
 
 std::vector<Part> look() {
-  std::vector<Part> parts = {
-      checker_reports(ONE_MORE, {Finding::Kind::race_inter_warp, "ptx::wgmma<N>(s", "ptx::tma_load_4d(to"})};
+  std::vector<Part> parts = {checker_reports(
+      ONE_MORE, {Finding::Kind::race_inter_warp, "ptx::wgmma<ptx::K_MAJOR>(s", "ptx::tma_load_4d(slots[slot]"})};
   if (!can_schedule()) return parts;
   // A copy as early and a product as late as may be, and the producer runs between.
   ExecOptions options;
