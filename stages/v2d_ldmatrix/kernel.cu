@@ -67,15 +67,22 @@ __global__ void __launch_bounds__(THREADS, 2)
   // Queues the copies of tile t of K and V into its slot, as one group. Rows from `keys` on, which no query of this
   // block sees, become zeros; of a tile past them nothing is copied.
   const auto issue_tile = [&](int t) {
-    auto &K = smem.K[t % SLOTS], &V = smem.V[t % SLOTS];
-    const int first = threadIdx.x / (D / 8), c = threadIdx.x % (D / 8) * 8;
-    if (t < tiles)
+    const auto copy = [&](half(&to)[N][D], const half* from) {
+      const int first = threadIdx.x / (D / 8), c = threadIdx.x % (D / 8) * 8;
+      if ((t + 1) * N <= keys) {  // a whole tile needs no test per row: its addresses are one base and constants
+        from += (t * N + first) * D + c;
 #pragma unroll
-      for (int n = first; n < N; n += THREADS / (D / 8)) {
-        const int key = t * N + n, from = key < keys ? key * D + c : 0;
-        __pipeline_memcpy_async(swizzled(K, n, c), k + from, 16, key < keys ? 0 : 16);
-        __pipeline_memcpy_async(swizzled(V, n, c), v + from, 16, key < keys ? 0 : 16);
+        for (int n = 0; n < N; n += THREADS / (D / 8))
+          __pipeline_memcpy_async(swizzled(to, first + n, c), from + n * D, 16);
+      } else {
+#pragma unroll
+        for (int n = first; n < N; n += THREADS / (D / 8)) {
+          const int key = t * N + n;
+          __pipeline_memcpy_async(swizzled(to, n, c), key < keys ? from + key * D + c : from, 16, key < keys ? 0 : 16);
+        }
       }
+    };
+    if (t < tiles) copy(smem.K[t % SLOTS], k), copy(smem.V[t % SLOTS], v);
     __pipeline_commit();  // also when empty: the waits below count groups
   };
 

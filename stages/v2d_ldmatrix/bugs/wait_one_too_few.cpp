@@ -7,9 +7,10 @@ using namespace lab;
 constexpr Shape SMALL{1, 1, 256, 64, false};
 
 std::vector<Part> look() {
-  std::vector<Part> parts = {checker_reports(SMALL, {Finding::Kind::before_wait, "__pipeline_memcpy_async(swizzled(K",
-                                                     "ptx::ldmatrix_x4(b0, b1, swizzled(K"}),
-                             schedules_differ(SMALL)};
+  std::vector<Part> parts = {
+      checker_reports(SMALL, {Finding::Kind::before_wait, "__pipeline_memcpy_async(swizzled(to, first + n",
+                              "ptx::ldmatrix_x4(b0, b1, swizzled(K"}),
+      schedules_differ(SMALL)};
   if (!can_schedule()) return parts;
   ExecOptions late;
   late.copies = Copies::at_wait;
