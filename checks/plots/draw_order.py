@@ -152,12 +152,12 @@ def in_flight(p):
             if what[:4] in marks and what != "__syncwarp":
                 p.dot(at((begin + stop) / 2), top + marks[what[:4]][0], marks[what[:4]][1])
             elif what[:4] in ("read", "writ"):
-                p.rect(at(begin), top + 0.18, at(stop) - at(begin), 0.28, fill=PALE[0] if what == "read sK" else PALE[4] if what == "read sV" else PALE[5])
-            if what in ("copy sK", "copy sV"):
+                p.rect(at(begin), top + 0.18, at(stop) - at(begin), 0.28, fill=PALE[0] if what == "read K" else PALE[4] if what == "read V" else PALE[5])
+            if what in ("copy K", "copy V"):
                 asked[what[-1]].append(begin)
         for array in "KV":
-            reads = [(begin, stop) for what, begin, stop in track if what == f"read s{array}"]
-            for tile, (request, (begin, stop)) in enumerate(zip(asked[array], reads)):
+            reads = [(begin, stop) for what, begin, stop in track if what == f"read {array}"]
+            for tile, (request, (begin, stop)) in enumerate(zip(asked[array][:: len(asked[array]) // len(reads)], reads)):  # K and V by turns
                 y, look = rows[array, tile % slots], {"fill": PALE[0 if array == "K" else 4], "edge": BLUE if array == "K" else ORANGE}
                 landed = max(wait for wait in waits if wait < begin) + 1
                 p.text(at((begin + stop) / 2), top + 0.32, f"{'QK' if array == 'K' else 'PV'}{tile}", 7, "middle")

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -25,7 +26,7 @@ def record(labs):
             events = json.load(open(file.name))["traceEvents"]
         for e in events:
             if e["ph"] == "X" and e["cat"] != "phase" and e["tid"] % 4 == 0:
-                table.writerow([stage, e["tid"], e["name"], e["ts"], e["ts"] + e["dur"]])
+                table.writerow([stage, e["tid"], re.sub(" s([QKV])$", r" \1", e["name"]), e["ts"], e["ts"] + e["dur"]])
     path = RESULTS / "steps.csv"
     if not check:
         path.write_text(text.getvalue())
@@ -40,7 +41,7 @@ def products(stage, warp):
     """The products that a warp begins, in their order: QK0, QK1, PV0, ..."""
     names, last = [], ""
     for row in rows("steps.csv", stage=stage, warp=str(warp)):
-        kind = {"wgmma sK": "QK", "wgmma sV": "PV"}.get(row["what"])
+        kind = {"wgmma K": "QK", "wgmma V": "PV"}.get(row["what"])
         if kind and not (kind == last):
             names.append(f"{kind}{sum(name.startswith(kind) for name in names)}")
         last = kind or ("" if row["what"] == "wait for products" else last)
