@@ -28,27 +28,18 @@ __host__ __device__ constexpr unsigned to_and_fro(unsigned round, unsigned block
   return round * blocks + (round % 2 ? blocks - 1 - block : block);
 }
 
-// Whether blocks of a kernel with tiles T go longest first over all heads: where the L2 holds the K and V of all of
-// them, up to T::L2_SHARE bytes, and where heads are few. Head by head, blocks that stay would then meet too few heads
-// to even out: the busiest SM has 1.8 times the mean with 8 heads, 1.5 with 16. With fewer than 32, blocks of one head
-// are abreast of each other and share what they load. Else one head after the other finds its own in the L2.
+// Whether blocks of a kernel for D columns go longest first over all heads: where the L2 holds the K and V of all of
+// them, up to `l2` bytes, and where heads are few. Head by head, blocks that stay would then meet too few heads to even
+// out: the busiest SM has 1.8 times the mean with 8 heads, 1.5 with 16. With fewer than 32, blocks of one head are
+// abreast of each other and share what they load. Else one head after the other finds its own in the L2.
 inline constexpr int MANY_HEADS = 32;
-template <class T>
-__host__ __device__ constexpr bool over_all_heads(bool causal, int S, int heads) {
-  return causal && (heads < MANY_HEADS || 4.0 * S * T::D * heads <= T::L2_SHARE);
-}
-
-// The same of a kernel for D columns; l2: bytes that K and V may fill.
 __host__ __device__ constexpr bool over_all_heads(bool causal, int S, int D, int heads, double l2) {
   return causal && (heads < MANY_HEADS || 4.0 * S * D * heads <= l2);
 }
 
-// The orders read backwards, for LaunchPlan::block_of: which block takes a tile, counted head after head.
+// The order over all heads read backwards: which piece a tile is, counted head after head.
 constexpr unsigned block_over_all_heads(unsigned tile, unsigned tiles, unsigned heads) {
   return (tiles - 1 - tile % tiles) * heads + tile / tiles;
-}
-constexpr unsigned block_head_by_head(unsigned tile, unsigned tiles, unsigned) {
-  return tile / tiles * tiles + (tiles - 1 - tile % tiles);
 }
 
 }  // namespace lab

@@ -10,6 +10,7 @@
 #include <map>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/launch.hpp"
@@ -100,6 +101,9 @@ LaunchPlan plan_of_library(const Shape& shape) {
   plan.dynamic_smem = l.dynamic_smem, plan.workspace = subject().workspace(shape),
   plan.half_p = library.says["half_p"] == "yes";
   read_tile(plan, plan.kernel);
+  const Launched fewer = launches_of(subject(), shape, 2).at(0);
+  plan.counts_multiprocessors =
+      std::tie(fewer.kernel, fewer.grid.x, fewer.grid.y) != std::tie(l.kernel, l.grid.x, l.grid.y);
   return plan;
 }
 

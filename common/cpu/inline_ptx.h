@@ -15,6 +15,9 @@
 #include "half_functions.h"
 #include "plain_launch.h"
 
+namespace lab::cpu {
+bool mbarrier_try_wait_cluster(ptx::MBarrier* barrier, unsigned parity);  // acquires at .cluster scope
+}
 namespace lab::inline_ptx {
 
 // --- registers -----------------------------------------------------------------------------------------------------------

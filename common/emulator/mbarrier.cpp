@@ -222,6 +222,9 @@ void mbarrier_wait(ptx::MBarrier* barrier, unsigned parity, bool cluster_scope) 
 bool mbarrier_try_wait(ptx::MBarrier* barrier, unsigned parity) {
   return this_block()->mbarriers().await(barrier, parity, true, false, caller(__builtin_return_address(0)));
 }
+bool mbarrier_try_wait_cluster(ptx::MBarrier* barrier, unsigned parity) {
+  return this_block()->mbarriers().await(barrier, parity, true, true, caller(__builtin_return_address(0)));
+}
 void fence_mbarrier_init() { this_block()->mbarriers().fence_init(); }
 
 }  // namespace lab::cpu

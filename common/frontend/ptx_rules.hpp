@@ -125,6 +125,8 @@ inline constexpr Rule RULES[] = {
     {"mbarrier.arrive.<hint>*.shared::cluster.b64", "ra", "arrive_there($a1)"},
     {"mbarrier.arrive.expect_tx.<hint>*.shared|shared::cta.b64", "rar",
      "::lab::cpu::mbarrier_arrive(barrier_at($a1), $2, true)"},
+    {"mbarrier.try_wait.parity.acquire.cluster.shared|shared::cta.b64", "rar",
+     "put($0, ::lab::cpu::mbarrier_try_wait_cluster(barrier_at($a1), $2))"},
     {"mbarrier.try_wait.parity.<hint>*.shared|shared::cta.b64", "rar",
      "put($0, ::lab::cpu::mbarrier_try_wait(barrier_at($a1), $2))"},
     {"mbarrier.try_wait.parity.<hint>*.shared|shared::cta.b64", "rarr",
@@ -155,6 +157,7 @@ inline constexpr Rule RULES[] = {
     {"barrier.cluster.arrive.relaxed.aligned?", "", "::lab::cpu::cluster_arrive(false)"},
     {"barrier.cluster.wait.acquire?.aligned?", "", "::lab::cpu::cluster_wait()"},
     {"st.async.<hint>*.shared::cluster.mbarrier::complete_tx::bytes.<T>", "ara", "store_async($a0, as<$T>($1), $a2)"},
+    {"st.async.<hint>*.shared::cluster.mbarrier::complete_tx::bytes.v2|v4.f32", "ava", "store_async($a0, $F1, $a2)"},
     // --- the rest --------------------------------------------------------------------------------------------------------
     {"elect.sync", "rr", "put($0, elected())"},
     {"activemask.b32", "r", "put($0, __activemask())"},

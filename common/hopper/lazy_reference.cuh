@@ -1,11 +1,10 @@
 // The weights of a tile relative to a reference that moves only when it must: the lines that v3f writes out and explains,
-// for the stages after it. Of wgmma's accumulator a lane has two rows, h = 0 and 1, and of every eight columns two.
-// s[FLOATS]: scores, then weights, m64n(2 * FLOATS); o[COLUMNS]: O. row_max: the score of weight 1; reference: row_max
-// times unit; row_sum: of all tiles before; sum: of this tile; both of the lane's own columns.
+// for the stages after it. Of the m64nN accumulator a lane has two rows, h = 0 and 1, and of every eight columns two.
+// s: scores, then weights; o: O. row_max: the score of weight 1; reference: row_max times scale_log2; row_sum: of all
+// tiles before; sum: of this tile; both of the lane's own columns.
 #pragma once
 #include <cuda_runtime.h>
 
-#include "common/exp2_scale.cuh"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/rcp.cuh"
 #include "common/warp.cuh"
@@ -23,64 +22,6 @@ __device__ __forceinline__ float raised(float m, float sum, float scale_log2) {
   const int exponent = int(__float_as_uint(sum) >> 23) - 127;
   return m + float(max(exponent, 0)) * ptx::rcp(scale_log2);
 }
-
-// Weights of keys from .. to - 1, in place of their scores.
-template <int FLOATS>
-__device__ __forceinline__ void weigh(float (&s)[FLOATS], float (&sum)[2], const float (&factor)[2],
-                                      const float (&base)[2], int from = 0, int to = 2 * FLOATS) {
-#pragma unroll
-  for (int h = 0; h < 2; ++h)
-#pragma unroll
-    for (int n = from / 8; n < to / 8; ++n) {
-      float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-      p0 = ptx::ex2(fmaf(p0, factor[h], -base[h])), p1 = ptx::ex2(fmaf(p1, factor[h], -base[h]));
-      sum[h] += p0 + p1;
-    }
-}
-
-// All weights, relative to a reference that no score of the tile exceeds.
-template <int FLOATS, int COLUMNS>
-__device__ __forceinline__ void weigh_anew(const Exp2Scale& scale_log2, float (&s)[FLOATS], float (&o)[COLUMNS],
-                                           float (&row_max)[2], float (&row_sum)[2], float (&reference)[2],
-                                           float (&sum)[2]) {
-  float factor[2], base[2];
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
-#pragma unroll
-    for (int n = 1; n < FLOATS / 4; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
-    const float old_max = row_max[h];
-    row_max[h] = fmaxf(old_max, quad_max(tile_max));
-    scale_log2.relative_to(row_max[h], factor[h], base[h]);
-    // The other factor serves this tile only: the reference -inf fails the next one.
-    reference[h] = base[h] == row_max[h] * scale_log2.unit ? base[h] : -INFINITY;
-    const float rescale = ptx::ex2(old_max * factor[h] - base[h]);
-    row_sum[h] *= rescale, sum[h] = 0.0f;
-#pragma unroll
-    for (int d = 0; d < COLUMNS / 4; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
-  }
-  weigh(s, sum, factor, base);
-}
-
-// Weights that a half cannot hold are still finite as floats: a power of two lowers them, and raises the reference.
-template <int FLOATS, int COLUMNS>
-__device__ __forceinline__ void raise_reference(const Exp2Scale& scale_log2, float (&s)[FLOATS], float (&o)[COLUMNS],
-                                                float (&row_max)[2], float (&row_sum)[2], float (&reference)[2],
-                                                float (&sum)[2]) {
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const float old = reference[h];
-    row_max[h] = scale_log2.raised(row_max[h], quad_sum(sum[h])), reference[h] = row_max[h] * scale_log2.unit;
-    const float rescale = ptx::ex2(old - reference[h]);
-    row_sum[h] *= rescale, sum[h] *= rescale;
-#pragma unroll
-    for (int d = 0; d < COLUMNS / 4; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
-#pragma unroll
-    for (int n = 0; n < FLOATS / 4; ++n) s[4 * n + 2 * h] *= rescale, s[4 * n + 2 * h + 1] *= rescale;
-  }
-}
-
-// --- the same in plain CUDA -----------------------------------------------------------------------------------
 
 // Weights of keys from .. to - 1, in place of their scores.
 template <int TILES>

@@ -21,22 +21,8 @@ __device__ __forceinline__ void transpose_quad(unsigned (&x)[4], int lane) {
       }
 }
 
-// The lane's first (h = 0) or second (h = 1) row of `o` times `norm`, as halves, to `to`: 2 * FLOATS columns, if the
-// row is one of S. o[FLOATS]: m64n(2 * FLOATS) accumulator layout. All lanes of the warp call it together.
-template <int FLOATS>
-__device__ __forceinline__ void store_row(half* to, int row, int S, const float (&o)[FLOATS], int h, float norm,
-                                          int lane) {
-#pragma unroll
-  for (int d = 0; d < FLOATS / 4; d += 4) {
-    unsigned x[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) x[i] = half_pair(o[4 * (d + i) + 2 * h] * norm, o[4 * (d + i) + 2 * h + 1] * norm);
-    transpose_quad(x, lane);  // now 8 columns from 8 (d + lane % 4) on
-    if (row < S) *reinterpret_cast<uint4*>(to + 8 * (d + lane % 4)) = make_uint4(x[0], x[1], x[2], x[3]);
-  }
-}
-
-// The same with o as [columns / 8][4].
+// The lane's first (h = 0) or second (h = 1) row of `o` times `norm`, as halves, to `to`, if the row is one of S.
+// o: m64nN accumulator layout. All lanes of the warp call it together.
 template <int COLUMNS>
 __device__ __forceinline__ void store_row(half* to, int row, int S, const float (&o)[COLUMNS][4], int h, float norm,
                                           int lane) {

@@ -1,5 +1,5 @@
 // A ring of SLOTS slots, each with an mbarrier for `full` and one for `empty`, which tiles go through in order: where
-// tile t is, computed from t. (common/hopper/place.cuh counts along instead.)
+// tile t is, computed from t. (v3j counts along instead.)
 #pragma once
 #include <cuda_runtime.h>
 

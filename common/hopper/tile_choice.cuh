@@ -5,14 +5,13 @@
 #include <cmath>
 
 #include "common/block_order.hpp"
-#include "common/multiprocessors.hpp"
-#include "common/stage.hpp"
+#include "common/shape.hpp"
 #include "common/tile.cuh"
 
 namespace lab {
 
 // The work of the busiest SM, in rows of 64 queries with all keys, times what such a row costs in a block of `groups`.
-// sms: how many there are. A grid is worked off in waves of as many blocks as there are SMs. Under a mask half of the work is left, but the
+// A grid is worked off in waves of `sms` blocks, as many as there are SMs. Under a mask half of the work is left, but the
 // longest block has it all.
 inline double work_per_sm(const Shape& shape, int groups, double cost, int sms) {
   const double waves = double(ceil_div(shape.S, 64 * groups)) * shape.H * shape.B / sms;
@@ -30,7 +29,7 @@ int least_groups(int most, const Work& work) {
 }
 
 // The number of groups, 1 .. most, for this shape. cost[i]: what a row of 64 queries costs in a block of i groups.
-inline int best_groups(const Shape& shape, const double* cost, int most, int sms = multiprocessors()) {
+inline int best_groups(const Shape& shape, const double* cost, int most, int sms) {
   return least_groups(most, [&](int groups) { return work_per_sm(shape, groups, cost[groups], sms); });
 }
 
@@ -38,7 +37,7 @@ inline int best_groups(const Shape& shape, const double* cost, int most, int sms
 // to and fro, the longest of all heads first; each costs the keys that its last row sees, times `cost` for its groups'
 // rows, and START for its beginning and end. (Fitted to v3j and v3k with 1 to 4 groups on 160 shapes:
 // writeups/results/h100-choice.tsv.)
-inline double work_of_busiest(const Shape& shape, int groups, double cost, int sms = multiprocessors()) {
+inline double work_of_busiest(const Shape& shape, int groups, double cost, int sms) {
   constexpr double START = 256;
   const int rows = 64 * groups, heads = shape.B * shape.H, per_head = ceil_div(shape.S, rows);
   const unsigned tiles = unsigned(per_head) * unsigned(heads), blocks = std::min(unsigned(sms), tiles);
@@ -56,7 +55,7 @@ inline double work_of_busiest(const Shape& shape, int groups, double cost, int s
 
 // The number of groups, 1 .. most, whose busiest block has the least to do. A program launches one shape many times: the
 // last answer is kept.
-inline int counted_groups(const Shape& shape, const double* cost, int most, int sms = multiprocessors()) {
+inline int counted_groups(const Shape& shape, const double* cost, int most, int sms) {
   struct Asked {
     Shape shape;
     const double* cost;
@@ -70,14 +69,6 @@ inline int counted_groups(const Shape& shape, const double* cost, int most, int 
     last = now;
   }
   return best;
-}
-
-// Such a choice's entries in the stage's plan, and which of its blocks takes a query tile.
-template <class T>
-void plan_scheduling(LaunchPlan& plan, const Shape& shape) {
-  plan.counts_multiprocessors = true;
-  plan.block_of =
-      over_all_heads<T>(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
 }
 
 }  // namespace lab

@@ -6,18 +6,17 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/attention_tma.cuh"
-#include "common/exp2_scale.cuh"
+#include <cfloat>
+
+#include "common/attention.hpp"
 #include "common/fills_a_gpu.hpp"
-#include "common/hopper/swizzle.cuh"
-#include "common/mma_pair.cuh"
+#include "common/hopper/encode_tiled.hpp"
 #include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mbarrier.cuh"
+#include "common/ptx/mma.cuh"
 #include "common/ptx/tma.cuh"
-#include "common/smem_plan.cuh"
-#include "common/stripe_softmax.cuh"
+#include "common/softmax.cuh"
 #include "common/tile.cuh"
-#include "common/tile_store.cuh"
 #include "common/warp.cuh"
 
 namespace {
@@ -27,43 +26,42 @@ using namespace lab;
 constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
 constexpr int STRIPE = 16;  // rows of a tensor core's tile
+constexpr int N = 64;       // keys per tile
+constexpr int SLAB = 64;    // columns of a row that a swizzle of 128 bytes spans
 
-template <int D_, int ROWS>
+template <int D, int ROWS>  // query rows of a warp: one stripe or two
 struct Tile {
-  static constexpr int D = D_, SLOTS = D == 64 ? 3 : 2;
-  static constexpr int ROWS_PER_WARP = ROWS, STRIPES = ROWS / STRIPE;
-  static constexpr int M = WARPS * ROWS_PER_WARP;           // query rows per block
-  static constexpr int N = 64;                              // keys per tile
-  static constexpr bool KEEPS_Q = D == 64 || STRIPES == 1;  // in registers; else its fragments are read per tile
-  static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
+  static constexpr int M = WARPS * ROWS;                      // query rows per block
+  static constexpr int SLOTS = D == 64 ? 3 : 2;               // tiles of K and V in shared memory
+  static constexpr bool KEEPS_Q = D == 64 || ROWS == STRIPE;  // in registers; else its fragments are read per tile
 };
 
-// --- shared-memory plan ----------------------------------------------------------------------------------
-struct Smem {
-  half *sQ, *sK, *sV;  // [D / 64][M][64], [SLOTS][D / 64][N][64] twice, swizzled; sQ takes the output at the end
-  ptx::MBarrier *q_full, *full, *empty;  // of sQ; of each slot
+// --- shared memory ---------------------------------------------------------------------------------------
+// Tiles lie as the copy engine leaves them: in slabs of 64 columns, swizzled. The swizzle goes by the address, with a
+// period of 1024 bytes, so every tile starts on 1024.
+template <int D, int ROWS>
+struct Smem : Tile<D, ROWS> {
+  using Tile<D, ROWS>::M, Tile<D, ROWS>::SLOTS;
+  alignas(1024) half Q[D / SLAB][M][SLAB];  // takes the output at the end
+  alignas(1024) half K[SLOTS][D / SLAB][N][SLAB];
+  alignas(1024) half V[SLOTS][D / SLAB][N][SLAB];
+  ptx::MBarrier q_full, full[SLOTS], empty[SLOTS];  // of Q; of each slot
 };
 
-template <class T, class Cursor>
-__host__ __device__ Smem carve(Cursor& cursor) {
-  Smem smem;
-  smem.sQ = cursor.template array<half, SWIZZLE_ALIGN>("sQ", T::M * T::D / SLAB, SLAB);
-  smem.sK = cursor.template array<half, SWIZZLE_ALIGN>("sK", T::SLOTS * T::N * T::D / SLAB, SLAB);
-  smem.sV = cursor.template array<half, SWIZZLE_ALIGN>("sV", T::SLOTS * T::N * T::D / SLAB, SLAB);
-  smem.q_full = cursor.template array<ptx::MBarrier>("q_full", 1, 1);
-  smem.full = cursor.template array<ptx::MBarrier>("full", T::SLOTS, 1);
-  smem.empty = cursor.template array<ptx::MBarrier>("empty", T::SLOTS, 1);
-  return smem;
+// Where column c of row r lies in such a tile.
+template <int SLABS, int ROWS>
+__device__ __forceinline__ half* swizzled(half (&tile)[SLABS][ROWS][SLAB], int r, int c) {
+  return &tile[c / SLAB][r][((c / 8 ^ r) % 8) * 8 + c % 8];
 }
 
 template <int D, int ROWS>
 __global__ void __launch_bounds__(THREADS, 2)
-    attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
-              const __grid_constant__ TensorMap v, half* __restrict__ out, int H, int S, float scale, bool causal) {
-  using T = Tile<D, ROWS>;
-  constexpr int M = T::M, N = T::N, SLOTS = T::SLOTS, STRIPES = T::STRIPES;
-  AlignedSmemCursor cursor;
-  const Smem smem = carve<T>(cursor);
+    attention(const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
+              const __grid_constant__ CUtensorMap v, half* __restrict__ out, int H, int S, float scale, bool causal) {
+  constexpr int M = Tile<D, ROWS>::M, SLOTS = Tile<D, ROWS>::SLOTS, STRIPES = ROWS / STRIPE;
+  constexpr bool KEEPS_Q = Tile<D, ROWS>::KEEPS_Q;
+  extern __shared__ __align__(1024) unsigned char shared[];
+  Smem<D, ROWS>& smem = *reinterpret_cast<Smem<D, ROWS>*>(shared);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int q0 = blockIdx.x * M;  // first query row of this block
@@ -71,83 +69,96 @@ __global__ void __launch_bounds__(THREADS, 2)
   out += std::size_t(head) * S * D;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
-  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
   const auto request = [&](int t) {  // by one thread: tile t of K and V, into its slot
     const int slot = t % SLOTS;
-    ptx::mbarrier_arrive_expect_tx(&smem.full[slot], 2 * T::TILE_BYTES);
-    ptx::tma_load_4d(smem.sK + slot * N * D, &k, 0, t * N, 0, head, &smem.full[slot]);
-    ptx::tma_load_4d(smem.sV + slot * N * D, &v, 0, t * N, 0, head, &smem.full[slot]);
+    ptx::mbarrier_arrive_expect_tx(smem.full[slot], sizeof smem.K[slot] + sizeof smem.V[slot]);
+    ptx::tma_load_4d(smem.K[slot], k, 0, t * N, 0, head, smem.full[slot]);
+    ptx::tma_load_4d(smem.V[slot], v, 0, t * N, 0, head, smem.full[slot]);
   };
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1);
     for (int slot = 0; slot < SLOTS; ++slot)
-      ptx::mbarrier_init(&smem.full[slot], 1), ptx::mbarrier_init(&smem.empty[slot], WARPS);
+      ptx::mbarrier_init(smem.full[slot], 1), ptx::mbarrier_init(smem.empty[slot], WARPS);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
   if (threadIdx.x == 0) {
-    ptx::mbarrier_arrive_expect_tx(smem.q_full, T::Q_BYTES);
-    ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, head, smem.q_full);
+    ptx::mbarrier_arrive_expect_tx(smem.q_full, sizeof smem.Q);
+    ptx::tma_load_4d(smem.Q, q, 0, q0, 0, head, smem.q_full);
     for (int t = 0; t < min(SLOTS - 1, tiles); ++t) request(t);
   }
-  const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
-  const int first_row = warp * T::ROWS_PER_WARP;
-  const auto load_q = [&, sign = sign_bits(scale)](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
-    ptx::ldmatrix_x4(a, &smem.sQ[swizzled<M>(first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
-    for (unsigned& pair : a) pair ^= sign;
+  const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
+  // The accumulator layout, m16n8: of a stripe's row quad_row + 8 h, columns 8 n + first_column and the next are
+  // [n][2 h] and [n][2 h + 1].
+  const int first_row = warp * ROWS, quad_row = lane / 4, first_column = lane % 4 * 2;
+  const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
+    ptx::ldmatrix_x4(a, swizzled(smem.Q, first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8));
   };
   ptx::mbarrier_wait(smem.q_full, 0);
-  unsigned a_q[STRIPES][T::KEEPS_Q ? D / 16 : 1][4];
+  unsigned a_q[STRIPES][KEEPS_Q ? D / 16 : 1][4];  // Q: A operands of 16 columns each
   for (int i = 0; i < STRIPES; ++i)
-    for (int kk = 0; kk < D / 16 && T::KEEPS_Q; ++kk) load_q(a_q[i][kk], i, kk);
-  float o[STRIPES][D / 8][4] = {};  // O by 8 columns: [..][2 h], [..][2 h + 1] of the stripe's row quad_row + 8 h
-  float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
+    for (int kk = 0; kk < D / 16 && KEEPS_Q; ++kk) load_q(a_q[i][kk], i, kk);
+  float o[STRIPES][D / 8][4] = {};                 // O, [16 rows][D columns] each
+  float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: of the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
-    for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
+    for (int h = 0; h < 2; ++h) row_max[i][h] = -FLT_MAX, row_sum[i][h] = 0.0f;  // not -inf: -inf - -inf is NaN
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
     // The slot of tile t - 1 is next to be filled, once all warps are done with it. Parity 1 passes on a fresh barrier.
     if (const int next = t + SLOTS - 1; threadIdx.x == 0 && next < tiles) {
-      ptx::mbarrier_wait(&smem.empty[next % SLOTS], next / SLOTS % 2 ^ 1);
+      ptx::mbarrier_wait(smem.empty[next % SLOTS], next / SLOTS % 2 ^ 1);
       ptx::fence_proxy_async();  // ldmatrix has read the slot by a different proxy than the copy engine's
       request(next);
     }
-    ptx::mbarrier_wait(&smem.full[t % SLOTS], t / SLOTS % 2);
-    const half *sK = smem.sK + t % SLOTS * N * D, *sV = smem.sV + t % SLOTS * N * D;
+    ptx::mbarrier_wait(smem.full[t % SLOTS], t / SLOTS % 2);
+    auto &K = smem.K[t % SLOTS], &V = smem.V[t % SLOTS];
+
     // Scores: 16 keys and 16 columns at a time, for all stripes of the warp.
-    float s[STRIPES][N / 8][4] = {};
-#pragma unroll(T::KEEPS_Q ? D / 16 : 4)  // all 8 steps would take more than 255 registers
+    float s[STRIPES][N / 8][4] = {};  // [16 rows][N keys] each
+#pragma unroll(KEEPS_Q ? D / 16 : 4)  // all 8 steps would take more than 255 registers
     for (int kk = 0; kk < D / 16; ++kk) {
-      for (int i = 0; i < STRIPES && !T::KEEPS_Q; ++i) load_q(a_q[i][0], i, kk);
-      for (int n = 0; n < N; n += 16) {
+      for (int i = 0; i < STRIPES && !KEEPS_Q; ++i) load_q(a_q[i][0], i, kk);
+      for (int n = 0; n < N; n += 16) {  // n rows further on the swizzle is the same
         unsigned b0[2], b1[2];
-        ptx::ldmatrix_x4(b0, b1, &sK[swizzled<N>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
-        for (int i = 0; i < STRIPES; ++i) mma_pair(s[i], n / 8, a_q[i][T::KEEPS_Q ? kk : 0], b0, b1);
+        ptx::ldmatrix_x4(b0, b1, swizzled(K, lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8) + n * SLAB);
+        for (int i = 0; i < STRIPES; ++i) {
+          ptx::mma_m16n8k16(s[i][n / 8], a_q[i][KEEPS_Q ? kk : 0], b0);
+          ptx::mma_m16n8k16(s[i][n / 8 + 1], a_q[i][KEEPS_Q ? kk : 0], b1);
+        }
       }
     }
+
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       for (int i = 0; i < STRIPES; ++i)
-        hide_keys(s[i], q0 + first_row + i * STRIPE + quad_row, t * N, first_column, S, causal);
+        hide_keys(s[i], q0 + first_row + i * STRIPE + quad_row, t * N + first_column, S, causal);
 
     // Online softmax: the row's new maximum, and what it does to everything summed so far.
     unsigned p[STRIPES][N / 16][4];  // weights as halves: A operands of 16 keys each
 #pragma unroll
-    for (int i = 0; i < STRIPES; ++i) weigh_stripe(s[i], scale_log2, p[i], row_max[i], row_sum[i], o[i]);
+    for (int i = 0; i < STRIPES; ++i) {
+      float rescale[2];
+      weigh(s[i], scale_log2, row_max[i], row_sum[i], rescale);
+      if (__any_sync(FULL_WARP, rescale[0] < 1 || rescale[1] < 1)) rescale_o(o[i], rescale);
+      pack(p[i], s[i]);
+    }
 
     // P V: 16 keys and 16 columns at a time. Two neighbouring score tiles are one A.
     for (int n = 0; n < N; n += 16)
 #pragma unroll
       for (int d = 0; d < D; d += 16) {
         unsigned b0[2], b1[2];
-        ptx::ldmatrix_x4_trans(b0, b1, &sV[swizzled<N>(n + lane % 16, d + lane / 16 * 8)]);
-        for (int i = 0; i < STRIPES; ++i) mma_pair(o[i], d / 8, p[i][n / 16], b0, b1);
+        ptx::ldmatrix_x4_trans(b0, b1, swizzled(V, lane % 16, d + lane / 16 * 8) + n * SLAB);
+        for (int i = 0; i < STRIPES; ++i) {
+          ptx::mma_m16n8k16(o[i][d / 8], p[i][n / 16], b0);
+          ptx::mma_m16n8k16(o[i][d / 8 + 1], p[i][n / 16], b1);
+        }
       }
     __syncwarp();
-    if (lane == 0) ptx::mbarrier_arrive(&smem.empty[t % SLOTS]);
+    if (lane == 0) ptx::mbarrier_arrive(smem.empty[t % SLOTS]);
   }
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
@@ -159,30 +170,54 @@ __global__ void __launch_bounds__(THREADS, 2)
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
       const int r = first_row + i * STRIPE + quad_row + 8 * h;
       for (int d = 0; d < D / 8; ++d)
-        store2(&smem.sQ[swizzled<M>(r, 8 * d + first_column)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
+        store2(swizzled(smem.Q, r, 8 * d + first_column), o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
   __syncwarp();  // and leaves by 16 bytes per lane
-  store_rows<T::ROWS_PER_WARP, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
+#pragma unroll
+  for (int i = lane; i < ROWS * (D / 8); i += 32) {
+    const int r = first_row + i / (D / 8), c = i % (D / 8) * 8;
+    if (q0 + r < S) copy8(out + std::size_t(q0 + r) * D + c, swizzled(smem.Q, r, c), true);
+  }
+}
+
+// --- tensor map ------------------------------------------------------------------------------------------
+// The map of a [B, H, S, D] tensor in boxes of `rows` rows (at most 256) of one head. The copy engine sees
+// [head][slab][row][column], and a box arrives as [D / 64][rows][64], swizzled, from (0, first row, 0, head of all
+// batches' heads). A head is an index of its own, so rows from S on arrive as zeros and not as the next head's.
+cudaError_t head_map(CUtensorMap& map, const half* tensor, const Shape& shape, int rows) {
+  const cuuint64_t S = shape.S, D = shape.D, heads = cuuint64_t(shape.B) * shape.H;
+  const cuuint64_t size[] = {SLAB, S, D / SLAB, heads};      // column, row, slab, head: the innermost first
+  const cuuint64_t stride[] = {D * 2, SLAB * 2, S * D * 2};  // bytes from one row, slab, head to the next
+  const cuuint32_t box[] = {SLAB, cuuint32_t(rows), cuuint32_t(D / SLAB), 1};
+  const cuuint32_t step[] = {1, 1, 1, 1};  // every element
+  return encode_tiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, const_cast<half*>(tensor), size, stride, box, step,
+                      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-template <class T>
-struct Launcher {
-  static bool takes(const Shape& shape) { return shape.D == T::D && fills_a_gpu(shape, WARPS) == (T::STRIPES == 2); }
-  static LaunchPlan plan(const Shape& shape) {
-    SmemCount smem;
-    carve<T>(smem);
-    LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
-    plan.half_p = true;
-    return plan;
-  }
-  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
-    return launch_attention_tma(named_kernel<T::D, T::ROWS_PER_WARP>(attention<T::D, T::ROWS_PER_WARP>), plan, args);
-  }
-};
+template <int D, int ROWS>
+cudaError_t launch(const AttentionArgs& a) {
+  constexpr int M = Tile<D, ROWS>::M, BYTES = sizeof(Smem<D, ROWS>);
+  static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
+  CUtensorMap q, k, v;
+  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
+  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
+  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
+  if (const cudaError_t error =
+          cudaFuncSetAttribute(attention<D, ROWS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+    return error;
+  const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
+  attention<D, ROWS><<<grid, THREADS, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  return cudaGetLastError();
+}
 
 }  // namespace
 
-const lab::StageInfo& lab::stage() {
-  return stage_of<Launcher<Tile<64, 16>>, Launcher<Tile<64, 32>>, Launcher<Tile<128, 16>>, Launcher<Tile<128, 32>>>();
+cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S, int D, float scale,
+                      int causal, void*, cudaStream_t stream) {
+  const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
+  if (const cudaError_t error = check(args)) return error;
+  if (fills_a_gpu(args.shape, WARPS)) return D == 64 ? launch<64, 32>(args) : launch<128, 32>(args);
+  return D == 64 ? launch<64, 16>(args) : launch<128, 16>(args);
 }

@@ -8,23 +8,18 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/attention_tma.cuh"
-#include "common/exp2_scale.cuh"
-#include "common/half_pair.cuh"
-#include "common/hopper/descriptors.cuh"
-#include "common/hopper/mask.cuh"
-#include "common/hopper/ring.cuh"
-#include "common/hopper/scale_sign.cuh"
+#include <cfloat>
+
+#include "common/attention.hpp"
+#include "common/hopper/head_map.hpp"
 #include "common/hopper/swizzle.cuh"
-#include "common/hopper/weigh_tile.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
-#include "common/smem_plan.cuh"
+#include "common/softmax.cuh"
 #include "common/tile.cuh"
-#include "common/tile_store.cuh"
 #include "common/warp.cuh"
 
 namespace {
@@ -32,49 +27,31 @@ using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int GROUP = 128;  // threads of a warpgroup
+constexpr int GROUPS = 2;   // consumer warpgroups of 64 rows each; one more is the producer
+constexpr int THREADS = (GROUPS + 1) * GROUP;
+constexpr int M = GROUPS * 64;  // query rows per block
+constexpr int N = 128;          // keys per tile
 // Per thread: 24 + 2 * 240 is 3 * 168, what a block of two consumers and the producer starts with.
 constexpr int PRODUCER_REGISTERS = 24;
 constexpr int REGISTERS = 240;
-constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
-// GROUPS consumer warpgroups of 64 rows each, N keys at a time, and the producer.
-template <int D_, int GROUPS_, int N_, int SLOTS_>
-struct Tile {
-  static constexpr int D = D_, GROUPS = GROUPS_, N = N_, SLOTS = SLOTS_;
-  static constexpr int ROWS_PER_WARP = STRIPE;
-  static constexpr int M = GROUPS * 64;  // query rows per block
-  static constexpr int THREADS = (GROUPS + 1) * GROUP;
-  static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
-};
-
-// --- shared-memory plan ----------------------------------------------------------------------------------
+// --- shared memory ---------------------------------------------------------------------------------------
+template <int D>
 struct Smem {
-  half *sQ, *sK, *sV;  // [D / 64][M][64], [SLOTS][D / 64][N][64] twice, swizzled; sQ takes the output at the end
-  ptx::MBarrier *q_full, *k_full, *k_empty, *v_full, *v_empty;  // of sQ; of each slot
+  static constexpr int SLOTS = D == 64 ? 4 : 3;  // tiles of K and of V: what there is room for
+  alignas(1024) half Q[D / SLAB][M][SLAB];       // swizzled, as K and V; takes the output at the end
+  alignas(1024) half K[SLOTS][D / SLAB][N][SLAB];
+  alignas(1024) half V[SLOTS][D / SLAB][N][SLAB];
+  ptx::MBarrier q_full, k_full[SLOTS], k_empty[SLOTS], v_full[SLOTS], v_empty[SLOTS];  // of Q; of each slot
 };
 
-template <class T, class Cursor>
-__host__ __device__ Smem carve(Cursor& cursor) {
-  Smem smem;
-  smem.sQ = cursor.template array<half, SWIZZLE_ALIGN>("sQ", T::M * T::D / SLAB, SLAB);
-  smem.sK = cursor.template array<half, SWIZZLE_ALIGN>("sK", T::SLOTS * T::N * T::D / SLAB, SLAB);
-  smem.sV = cursor.template array<half, SWIZZLE_ALIGN>("sV", T::SLOTS * T::N * T::D / SLAB, SLAB);
-  smem.q_full = cursor.template array<ptx::MBarrier>("q_full", 1, 1);
-  smem.k_full = cursor.template array<ptx::MBarrier>("k_full", T::SLOTS, 1);
-  smem.k_empty = cursor.template array<ptx::MBarrier>("k_empty", T::SLOTS, 1);
-  smem.v_full = cursor.template array<ptx::MBarrier>("v_full", T::SLOTS, 1);
-  smem.v_empty = cursor.template array<ptx::MBarrier>("v_empty", T::SLOTS, 1);
-  return smem;
-}
-
-template <int D, int GROUPS, int N, int SLOTS>
-__global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
-    attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
-              const __grid_constant__ TensorMap v, half* __restrict__ out, int H, int S, float scale, bool causal) {
-  using T = Tile<D, GROUPS, N, SLOTS>;
-  constexpr int M = T::M;
-  AlignedSmemCursor cursor;
-  const Smem smem = carve<T>(cursor);
+template <int D>
+__global__ void __launch_bounds__(THREADS, 1)
+    attention(const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
+              const __grid_constant__ CUtensorMap v, half* __restrict__ out, int H, int S, float scale, bool causal) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
+  constexpr int SLOTS = Smem<D>::SLOTS;  // tile t goes through slot t % SLOTS, in its phase of parity t / SLOTS % 2
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
   const int q0 = blockIdx.x * M;  // first query row of this block
@@ -82,65 +59,66 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   out += std::size_t(head) * S * D;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
-  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
-  // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
-  const Ring<SLOTS> ring;  // of K and of V
-  // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes a fresh barrier.
-  const auto request = [&](const TensorMap& map, half* to, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
-    const auto slot = ring.slot(t);
-    ptx::mbarrier_wait(&empty[slot], ring.parity(t) ^ 1);
-    ptx::mbarrier_arrive_expect_tx(&full[slot], T::TILE_BYTES);
-    ptx::tma_load_4d(to + slot * N * D, &map, 0, t * N, 0, head, &full[slot]);
-  };
+  // --- Prologue: the barriers ------------------------------------------------------------------------------
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1);
     for (int slot = 0; slot < SLOTS; ++slot) {
-      ptx::mbarrier_init(&smem.k_full[slot], 1), ptx::mbarrier_init(&smem.k_empty[slot], GROUPS * 4);
-      ptx::mbarrier_init(&smem.v_full[slot], 1), ptx::mbarrier_init(&smem.v_empty[slot], GROUPS * 4);
+      ptx::mbarrier_init(smem.k_full[slot], 1), ptx::mbarrier_init(smem.k_empty[slot], GROUPS * 4);
+      ptx::mbarrier_init(smem.v_full[slot], 1), ptx::mbarrier_init(smem.v_empty[slot], GROUPS * 4);
     }
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
+
+  // --- Producer: one thread asks for Q, then for K and V, tile by tile --------------------------------------
   if (group == GROUPS) {
     ptx::registers_release<PRODUCER_REGISTERS>();
+    // Tile t into its slot, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
+    const auto request = [&](const CUtensorMap& map, auto& slots, auto& full, auto& empty, int t) {
+      const int slot = t % SLOTS;
+      ptx::mbarrier_wait(empty[slot], t / SLOTS % 2 ^ 1);
+      ptx::mbarrier_arrive_expect_tx(full[slot], sizeof slots[slot]);
+      ptx::tma_load_4d(slots[slot], map, 0, t * N, 0, head, full[slot]);
+    };
     if (threadIdx.x % GROUP == 0) {
-      ptx::mbarrier_arrive_expect_tx(smem.q_full, T::Q_BYTES);
-      ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, head, smem.q_full);
+      ptx::mbarrier_arrive_expect_tx(smem.q_full, sizeof smem.Q);
+      ptx::tma_load_4d(smem.Q, q, 0, q0, 0, head, smem.q_full);
       for (int t = 0; t < tiles; ++t) {
-        request(k, smem.sK, smem.k_full, smem.k_empty, t);
-        request(v, smem.sV, smem.v_full, smem.v_empty, t);
+        request(k, smem.K, smem.k_full, smem.k_empty, t);
+        request(v, smem.V, smem.v_full, smem.v_empty, t);
       }
     }
     return;
   }
-  ptx::registers_take<REGISTERS>();
 
-  const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
-  const int first_row = warp * T::ROWS_PER_WARP;
-  ptx::mbarrier_wait(smem.q_full, 0);
-  take_sign<M * D, GROUPS * GROUP>(smem.sQ, scale);
-  // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
-  // [4 i + 1]; of row quad_row + 8 in [4 i + 2] and [4 i + 3].
-  float s[N / 2], o[D / 2];  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
-  unsigned p[N / 16][4];     // weights as halves: A operands of 16 keys each
-  const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);
-  const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
-  const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
+  // --- Consumers: an empty running softmax -----------------------------------------------------------------
+  ptx::registers_take<REGISTERS>();
+  // The m64nN accumulator layout: of the warp's row quad_row + 8 h, columns 8 n + first_column and the next are
+  // [n][2 h] and [n][2 h + 1].
+  const int first_row = warp * 16, quad_row = lane / 4, first_column = lane % 4 * 2;
+  float s[N / 8][4];                        // scores, then weights, [64 rows][N keys]
+  unsigned p[N / 16][4];                    // weights as halves: A operands of 16 keys each
+  float o[D / 8][4] = {};                   // O, [64 rows][D columns]
+  float row_max[2] = {-FLT_MAX, -FLT_MAX};  // of s; not -inf: -inf - -inf is NaN
+  float row_sum[2] = {};                    // of the lane's own columns only
+  const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
+
   const auto begin_qk = [&](int t) {  // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
-    ptx::mbarrier_wait(&smem.k_full[ring.slot(t)], ring.parity(t));
-    const ptx::Descriptor slot = ptx::advance(k_at, ring.slot(t) * T::TILE_BYTES);
+    const int slot = t % SLOTS;
+    ptx::mbarrier_wait(smem.k_full[slot], t / SLOTS % 2);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(q_at, kk), advance_k<N>(slot, kk), kk > 0);
+    for (int c = 0; c < D; c += 16)
+      ptx::wgmma<ptx::K_MAJOR>(s, ptx::descriptor(smem.Q, group * 64, c), ptx::descriptor(smem.K[slot], 0, c), c > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](int t) {  // o += P V: A [64][N] from registers, B [N][D] MN-major
-    ptx::mbarrier_wait(&smem.v_full[ring.slot(t)], ring.parity(t));
-    const ptx::Descriptor slot = ptx::advance(v_at, ring.slot(t) * T::TILE_BYTES);
+    const int slot = t % SLOTS;
+    ptx::mbarrier_wait(smem.v_full[slot], t / SLOTS % 2);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
+    for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], n, 0));
     ptx::wgmma_commit();
   };
   // Barrier 2 + i is the turn of group i. The first turn is group 0's.
@@ -148,11 +126,8 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const auto hand_on_turn = [&](int t) {  // after the last tile nothing waits for one
     if (group < GROUPS - 1 || t < tiles - 1) ptx::barrier_arrive(2 + (group + 1) % GROUPS, 2 * GROUP);
   };
-
+  ptx::mbarrier_wait(smem.q_full, 0);
   if (group == GROUPS - 1) hand_on_turn(-1);
-#pragma unroll
-  for (float& x : o) x = 0.0f;
-  float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
@@ -165,24 +140,22 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     hand_on_turn(t);
     ptx::wgmma_wait<1>();
     ptx::fence_registers(s);
-    if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[ring.slot(t)]);
+    if (lane == 0) ptx::mbarrier_arrive(smem.k_empty[t % SLOTS]);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
-      hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
+      hide_keys(s, q0 + first_row + quad_row, t * N + first_column, S, causal);
 
     // Online softmax: the row's new maximum, and what it does to everything summed so far. The condition always holds:
     // behind a branch ptxas leaves the wait for O where it is, and else moves it in front of the exponentials.
     float rescale[2] = {};
-    if (q0 < S) weigh_tile(s, scale_log2, row_max, row_sum, rescale);
+    if (q0 < S) weigh(s, scale_log2, row_max, row_sum, rescale);
 
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o), ptx::fence_registers(p);
-    if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
-#pragma unroll
-    for (int i = 0; i < D / 2; ++i) o[i] *= rescale[i / 2 % 2];
-#pragma unroll
-    for (int i = 0; i < N / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
+    if (t > 0 && lane == 0) ptx::mbarrier_arrive(smem.v_empty[(t - 1) % SLOTS]);
+    rescale_o(o, rescale);
+    pack(p, s);
   }
   begin_pv(tiles - 1);
   ptx::wgmma_wait<0>();
@@ -194,34 +167,40 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);
-    const int r = first_row + quad_row + 8 * h;
+#pragma unroll
     for (int d = 0; d < D / 8; ++d)
-      store2(&smem.sQ[swizzled<M>(r, 8 * d + first_column)], o[4 * d + 2 * h] * norm, o[4 * d + 2 * h + 1] * norm);
+      store2(swizzled(smem.Q, first_row + quad_row + 8 * h, 8 * d + first_column), o[d][2 * h] * norm,
+             o[d][2 * h + 1] * norm);
   }
   __syncwarp();  // and leaves by 16 bytes per lane
-  store_rows<T::ROWS_PER_WARP, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
+#pragma unroll
+  for (int i = lane; i < 16 * (D / 8); i += 32) {
+    const int r = first_row + i / (D / 8), c = i % (D / 8) * 8;
+    if (q0 + r < S) copy8(out + std::size_t(q0 + r) * D + c, swizzled(smem.Q, r, c), true);
+  }
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-template <class T>
-struct Launcher {
-  static bool takes(const Shape& shape) { return shape.D == T::D; }
-  static LaunchPlan plan(const Shape& shape) {
-    SmemCount smem;
-    carve<T>(smem);
-    LaunchPlan plan = tile_plan<T>(shape, T::THREADS, smem);
-    plan.half_p = true;
-    plan.kernel = kernel().name;
-    return plan;
-  }
-  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
-    return launch_attention_tma(kernel(), plan, args);
-  }
-  static auto kernel() {
-    return named_kernel<T::D, T::GROUPS, T::N, T::SLOTS>(attention<T::D, T::GROUPS, T::N, T::SLOTS>);
-  }
-};
+template <int D>
+cudaError_t launch(const AttentionArgs& a) {
+  constexpr int BYTES = sizeof(Smem<D>);
+  static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
+  CUtensorMap q, k, v;
+  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
+  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
+  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
+  if (const cudaError_t error = cudaFuncSetAttribute(attention<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+    return error;
+  const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
+  attention<D><<<grid, THREADS, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  return cudaGetLastError();
+}
 
 }  // namespace
 
-const lab::StageInfo& lab::stage() { return stage_of<Launcher<Tile<64, 2, 128, 4>>, Launcher<Tile<128, 2, 128, 3>>>(); }
+cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S, int D, float scale,
+                      int causal, void*, cudaStream_t stream) {
+  const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
+  if (const cudaError_t error = check(args)) return error;
+  return D == 64 ? launch<64>(args) : launch<128>(args);
+}

@@ -2,7 +2,7 @@
 // tile of a head sees the most keys. Started last, it leaves most SMs idle at the end. Here all query tiles are in one
 // list, the longest first. The grid has only as many blocks as the GPU holds. Each block takes one tile of the list
 // after the other, the list going forwards and backwards in turn, and its producer requests the next K while the last
-// products run. The output goes from registers to global memory, since sQ already belongs to the next tile. The
+// products run. The output goes from registers to global memory, since Q's place already belongs to the next tile. The
 // launcher chooses the tile size with the least work per SM.
 //
 //   for each K/V tile t:  my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
@@ -11,24 +11,22 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/attention_tma.cuh"
-#include "common/exp2_scale.cuh"
-#include "common/half_pair.cuh"
-#include "common/hopper/descriptors.cuh"
+#include <algorithm>
+#include <cfloat>
+
+#include "common/attention.hpp"
+#include "common/block_order.hpp"
+#include "common/hopper/head_map.hpp"
 #include "common/hopper/lazy_reference.cuh"
-#include "common/hopper/mask.cuh"
 #include "common/hopper/quad_store.cuh"
-#include "common/hopper/register_share.cuh"
-#include "common/hopper/ring.cuh"
-#include "common/hopper/scale_sign.cuh"
 #include "common/hopper/score_by_warp.cuh"
-#include "common/hopper/skip_tile.cuh"
 #include "common/hopper/tile_choice.cuh"
-#include "common/hopper/turns.cuh"
+#include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
+#include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
-#include "common/smem_plan.cuh"
+#include "common/softmax.cuh"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
@@ -36,54 +34,43 @@ namespace {
 using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
-constexpr int GROUP = 128;  // threads of a warpgroup
-constexpr int PRODUCER_REGISTERS = 24;
-constexpr int STRIPE = 16;               // rows of a tensor core's tile
+// Of an instance of the kernel: GROUPS warpgroups that multiply, 64 query rows each, N keys at a time, SLOTS tiles of K
+// and of V in shared memory. One more warpgroup is the producer.
+constexpr int GROUP = 128;               // threads of a warpgroup
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
 constexpr float LARGEST_FINITE = 1e30f;  // of the same: then a quad's sum is finite
+constexpr double L2_SHARE = 32e6;        // bytes of an H200's L2 that K and V may fill
 
-// GROUPS consumer warpgroups of 64 rows each, N keys at a time, and the producer.
-template <int D_, int GROUPS_, int N_, int SLOTS_>
-struct Tile {
-  static constexpr int D = D_, GROUPS = GROUPS_, N = N_, SLOTS = SLOTS_;
-  static constexpr int ROWS_PER_WARP = STRIPE;
-  static constexpr int M = GROUPS * 64;  // query rows per block
-  static constexpr int THREADS = (GROUPS + 1) * GROUP;
-  static constexpr int EARLY = (D == 64 ? N / 2 : N * 3 / 4) / 8 * 8;  // keys weighed while O's product lasts
-  static_assert(SLOTS * N >= (GROUPS - 1) * 64, "the first group skips K before it gives its last V back");
-  static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
-  static constexpr double L2_SHARE = 32e6;  // bytes of an H200's L2 that K and V may fill
+// Per thread. All threads start alike, in steps of 8, and the others share out what the producer gives back. More than
+// 240 are of no use, so a group that is alone starts with enough, and nothing is handed over.
+constexpr int PRODUCER_REGISTERS = 24;
+template <int GROUPS>
+struct Registers {
+  static constexpr int START = 65536 / ((GROUPS + 1) * GROUP) / 8 * 8;
+  static constexpr int SHARE = (START * (GROUPS + 1) - PRODUCER_REGISTERS) / GROUPS / 8 * 8;
+  static constexpr int TAKEN = SHARE < 240 ? SHARE : 240;
+  static constexpr bool SHARED_OUT = TAKEN > START;
 };
 
-// --- shared-memory plan ----------------------------------------------------------------------------------
+// --- shared memory ---------------------------------------------------------------------------------------
+template <int D, int GROUPS, int N, int SLOTS>
 struct Smem {
-  half *sQ, *sK, *sV;  // [D / 64][M][64], [SLOTS][D / 64][N][64] twice, swizzled
-  ptx::MBarrier *q_full, *q_empty, *k_full, *k_empty, *v_full, *v_empty;  // of sQ; of each slot
+  alignas(1024) half Q[D / SLAB][GROUPS * 64][SLAB];  // swizzled, as K and V
+  alignas(1024) half K[SLOTS][D / SLAB][N][SLAB];
+  alignas(1024) half V[SLOTS][D / SLAB][N][SLAB];
+  ptx::MBarrier q_full, q_empty, k_full[SLOTS], k_empty[SLOTS], v_full[SLOTS], v_empty[SLOTS];  // of Q; of each slot
 };
-
-template <class T, class Cursor>
-__host__ __device__ Smem carve(Cursor& cursor) {
-  Smem smem;
-  smem.sQ = cursor.template array<half, SWIZZLE_ALIGN>("sQ", T::M * T::D / SLAB, SLAB);
-  smem.sK = cursor.template array<half, SWIZZLE_ALIGN>("sK", T::SLOTS * T::N * T::D / SLAB, SLAB);
-  smem.sV = cursor.template array<half, SWIZZLE_ALIGN>("sV", T::SLOTS * T::N * T::D / SLAB, SLAB);
-  smem.q_full = cursor.template array<ptx::MBarrier>("q_full", 1, 1);
-  smem.q_empty = cursor.template array<ptx::MBarrier>("q_empty", 1, 1);
-  smem.k_full = cursor.template array<ptx::MBarrier>("k_full", T::SLOTS, 1);
-  smem.k_empty = cursor.template array<ptx::MBarrier>("k_empty", T::SLOTS, 1);
-  smem.v_full = cursor.template array<ptx::MBarrier>("v_full", T::SLOTS, 1);
-  smem.v_empty = cursor.template array<ptx::MBarrier>("v_empty", T::SLOTS, 1);
-  return smem;
-}
 
 template <int D, int GROUPS, int N, int SLOTS>
-__global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
-    attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
-              const __grid_constant__ TensorMap v, half* __restrict__ out, int heads, int S, float scale, bool causal) {
-  using T = Tile<D, GROUPS, N, SLOTS>;
-  constexpr int M = T::M;
-  AlignedSmemCursor cursor;
-  const Smem smem = carve<T>(cursor);
+__global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
+    attention(const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
+              const __grid_constant__ CUtensorMap v, half* __restrict__ out, int heads, int S, float scale,
+              bool causal) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  Smem<D, GROUPS, N, SLOTS>& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
+  constexpr int M = GROUPS * 64;                                // query rows per block
+  constexpr int EARLY = (D == 64 ? N / 2 : N * 3 / 4) / 8 * 8;  // keys weighed while O's product lasts
+  static_assert(SLOTS * N >= M - 64, "the first group skips K before it gives its last V back");
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
   int q0 = 0, head = 0, tiles = 0;  // this block's piece of work: first query row; of all batches' heads; of K and V
@@ -91,89 +78,102 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const auto take = [&](int piece) {
     const unsigned i = to_and_fro(piece, blockIdx.x, gridDim.x);
     if (i >= unsigned(per_head * heads)) return false;
-    const BlockWork work = work_of(i, per_head, heads, over_all_heads<T>(causal, S, heads));
+    const BlockWork work = work_of(i, per_head, heads, over_all_heads(causal, S, D, heads, L2_SHARE));
     q0 = work.tile * M, head = work.head;
     tiles = ceil_div(causal ? min(S, q0 + M) : S, N);  // no row of the tile sees a later key
     return true;
   };
-  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
-  // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
-  Ring<SLOTS, unsigned> ring;  // of K and of V: a piece goes on where the one before ended
-  // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes a fresh barrier.
-  const auto request = [&](const TensorMap& map, half* to, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
-    const auto slot = ring.slot(t);
-    ptx::mbarrier_wait(&empty[slot], ring.parity(t) ^ 1);
-    ptx::mbarrier_arrive_expect_tx(&full[slot], T::TILE_BYTES);
-    ptx::tma_load_4d(to + slot * N * D, &map, 0, t * N, 0, head, &full[slot]);
-  };
+  // --- Prologue: the barriers ------------------------------------------------------------------------------
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1), ptx::mbarrier_init(smem.q_empty, GROUPS * 4);
     for (int slot = 0; slot < SLOTS; ++slot) {
-      ptx::mbarrier_init(&smem.k_full[slot], 1), ptx::mbarrier_init(&smem.k_empty[slot], GROUPS * 4);
-      ptx::mbarrier_init(&smem.v_full[slot], 1), ptx::mbarrier_init(&smem.v_empty[slot], GROUPS * 4);
+      ptx::mbarrier_init(smem.k_full[slot], 1), ptx::mbarrier_init(smem.k_empty[slot], GROUPS * 4);
+      ptx::mbarrier_init(smem.v_full[slot], 1), ptx::mbarrier_init(smem.v_empty[slot], GROUPS * 4);
     }
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
+  // Of K and of V: a piece goes on where the one before ended.
+  unsigned before = 0;  // tiles of earlier pieces
+  const auto slot_of = [&](int t) { return (before + t) % SLOTS; };
+  const auto parity_of = [&](int t) { return (before + t) / SLOTS % 2; };  // of the phase in which t fills its slot
+
+  // --- Producer: one thread asks for K, Q and V, piece by piece ---------------------------------------------
   if (group == GROUPS) {
-    RegisterShare<GROUPS, PRODUCER_REGISTERS>::release();
+    if constexpr (Registers<GROUPS>::SHARED_OUT) ptx::registers_release<PRODUCER_REGISTERS>();
+    // Tile t into its slot, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
+    const auto request = [&](const CUtensorMap& map, auto& tile, ptx::MBarrier& full, ptx::MBarrier& empty, int t) {
+      ptx::mbarrier_wait(empty, parity_of(t) ^ 1);
+      ptx::mbarrier_arrive_expect_tx(full, sizeof tile);
+      ptx::tma_load_4d(tile, map, 0, t * N, 0, head, full);
+    };
     if (threadIdx.x % GROUP == 0) {
-      for (int piece = 0; take(piece); ++piece, ring.before += tiles)
+      for (int piece = 0; take(piece); ++piece, before += tiles)
         for (int t = 0; t < tiles; ++t) {
-          request(k, smem.sK, smem.k_full, smem.k_empty, t);
+          const unsigned slot = slot_of(t);
+          request(k, smem.K[slot], smem.k_full[slot], smem.k_empty[slot], t);
           if (t == 0) {
             ptx::mbarrier_wait(smem.q_empty, piece % 2 ^ 1);
-            ptx::mbarrier_arrive_expect_tx(smem.q_full, T::Q_BYTES);
-            ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, head, smem.q_full);
+            ptx::mbarrier_arrive_expect_tx(smem.q_full, sizeof smem.Q);
+            ptx::tma_load_4d(smem.Q, q, 0, q0, 0, head, smem.q_full);
           }
-          request(v, smem.sV, smem.v_full, smem.v_empty, t);
+          request(v, smem.V[slot], smem.v_full[slot], smem.v_empty[slot], t);
         }
     }
     return;
   }
-  RegisterShare<GROUPS, PRODUCER_REGISTERS>::take();
 
-  const Exp2Scale scale_log2 = exp2_scale(scale);
-  const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
-  const int first_row = warp * T::ROWS_PER_WARP;
-  // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
-  // [4 i + 1]; of row quad_row + 8 in [4 i + 2] and [4 i + 3].
-  float s[N / 2], o[D / 2];  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
-  unsigned p[N / 16][4];     // weights as halves: A operands of 16 keys each
-  const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);
-  const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
-  const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
-  const auto begin_qk = [&](int t) {  // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
-    ptx::mbarrier_wait(&smem.k_full[ring.slot(t)], ring.parity(t));
-    const ptx::Descriptor slot = ptx::advance(k_at, ring.slot(t) * T::TILE_BYTES);
+  // --- Consumers -------------------------------------------------------------------------------------------
+  if constexpr (Registers<GROUPS>::SHARED_OUT) ptx::registers_take<Registers<GROUPS>::TAKEN>();
+  // The m64nN accumulator layout: of the warp's row quad_row + 8 h, columns 8 n + first_column and the next are
+  // [n][2 h] and [n][2 h + 1].
+  const int first_row = warp * 16, quad_row = lane / 4, first_column = lane % 4 * 2;
+  float s[N / 8][4];                        // scores, then weights, [64 rows][N keys]
+  unsigned p[N / 16][4];                    // weights as halves: A operands of 16 keys each
+  float o[D / 8][4];                        // O, [64 rows][D columns]
+  const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
+  const auto begin_qk = [&](int t) {        // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
+    const unsigned slot = slot_of(t);
+    ptx::mbarrier_wait(smem.k_full[slot], parity_of(t));
     ptx::wgmma_fence();
 #pragma unroll
-    for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(q_at, kk), advance_k<N>(slot, kk), kk > 0);
+    for (int c = 0; c < D; c += 16)
+      ptx::wgmma<ptx::K_MAJOR>(s, ptx::descriptor(smem.Q, group * 64, c), ptx::descriptor(smem.K[slot], 0, c), c > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](int t) {  // o += P V: A [64][N] from registers, B [N][D] MN-major
-    ptx::mbarrier_wait(&smem.v_full[ring.slot(t)], ring.parity(t));
-    const ptx::Descriptor slot = ptx::advance(v_at, ring.slot(t) * T::TILE_BYTES);
+    const unsigned slot = slot_of(t);
+    ptx::mbarrier_wait(smem.v_full[slot], parity_of(t));
     ptx::wgmma_fence();
 #pragma unroll
-    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
+    for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], n, 0));
     ptx::wgmma_commit();
   };
-  // Barrier 2 + i is the turn of group i. The first turn is group 0's.
-  const auto wait_for_turn = [&] { await_turn<GROUPS>(group); };
-  const auto hand_on_turn = [&] { pass_turn<GROUPS>(group); };
+  // A tile that the warp does not need. Its slot is given back all the same: it is filled again when all have done so.
+  const auto skip = [&](ptx::MBarrier& full, ptx::MBarrier& empty, int t) {
+    ptx::mbarrier_wait(full, parity_of(t));
+    __syncwarp();  // a lane that has not looked yet could come a round of the ring too late
+    if (lane == 0) ptx::mbarrier_arrive(empty);
+  };
+  // Barrier 2 + i is the turn of group i. The first turn is group 0's. A group that is alone takes none.
+  const auto wait_for_turn = [&] {
+    if constexpr (GROUPS > 1) ptx::barrier_sync(2 + group, 2 * GROUP);
+  };
+  const auto hand_on_turn = [&] {
+    if constexpr (GROUPS > 1) ptx::barrier_arrive(2 + (group + 1) % GROUPS, 2 * GROUP);
+  };
   if (group == GROUPS - 1) hand_on_turn();
 
-  for (int piece = 0; take(piece); ++piece, ring.before += tiles) {
+  for (int piece = 0; take(piece); ++piece, before += tiles) {
     ptx::mbarrier_wait(smem.q_full, piece % 2);
-    take_sign<M * D, GROUPS * GROUP>(smem.sQ, scale);
     // Tiles that its rows see: under a mask, and where M > N, the first group may need fewer than the last.
     const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
 #pragma unroll
-    for (float& x : o) x = 0.0f;
-    float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // the score of weight 1; of own columns
-    float reference[2] = {-INFINITY, -INFINITY};                 // row_max times unit
+    for (auto& column : o) column[0] = column[1] = column[2] = column[3] = 0.0f;
+    float row_max[2] = {-FLT_MAX, -FLT_MAX};  // the score of weight 1; not -inf: -inf - -inf is NaN
+    float row_sum[2] = {};                    // of the lane's own columns only
+    float reference[2] = {};                  // row_max times scale_log2, from the first tile on
 
     // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
     for (int t = 0; t < own_tiles; ++t) {
@@ -190,47 +190,42 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       // Only a tile on the diagonal or at the end of the keys has anything to hide.
       const auto hide = [&] {
         if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
-          hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
+          hide_keys(s, q0 + first_row + quad_row, t * N + first_column, S, causal);
       };
 
       float sum[2] = {};
-      const auto pack = [&](int from, int to) {
-#pragma unroll
-        for (int i = from / 4; i < to / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
-      };
-
       hide();
-      if (t > 0) weigh(s, sum, unit, reference, 0, T::EARLY);
+      if (t > 0) weigh(s, sum, scale_log2, reference, 0, EARLY);
       ptx::wgmma_wait<0>();
       ptx::fence_registers(o), ptx::fence_registers(p);
       if (t > 0) {
-        if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
-        pack(0, T::EARLY);
-        weigh(s, sum, unit, reference, T::EARLY, N);
-        pack(T::EARLY, N);
+        if (lane == 0) ptx::mbarrier_arrive(smem.v_empty[slot_of(t - 1)]);
+        pack(p, s, 0, EARLY);
+        weigh(s, sum, scale_log2, reference, EARLY, N);
+        pack(p, s, EARLY, N);
       }
 
-      // A row without a visible key yet has the reference -inf: its weights are infinite or NaN, and fail both checks.
+      // The reference -inf makes weights infinite or NaN: they fail both checks.
       const bool fits = t > 0 && sum[0] <= LARGEST_SUM && sum[1] <= LARGEST_SUM;
       const bool finite = t > 0 && sum[0] <= LARGEST_FINITE && sum[1] <= LARGEST_FINITE;
       if (!__all_sync(FULL_WARP, fits)) {
         if (__all_sync(FULL_WARP, finite)) {
-          raise_reference(scale_log2, s, o, row_max, row_sum, reference, sum), pack(0, N);
+          raise_reference(scale_log2, s, o, row_max, row_sum, reference, sum), pack(p, s);
         } else {
-          if (t > 0) score_by_warp<M, N, D>(s, smem.sQ, smem.sK + ring.slot(t) * N * D, first_row, lane), hide();
-          weigh_anew(scale_log2, s, o, row_max, row_sum, reference, sum), pack(0, N);
+          if (t > 0) score_by_warp(s, smem.Q, smem.K[slot_of(t)], first_row, lane), hide();
+          weigh_anew(scale_log2, s, o, row_max, row_sum, reference, sum), pack(p, s);
         }
       }
       row_sum[0] += sum[0], row_sum[1] += sum[1];
-      if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[ring.slot(t)]);
+      if (lane == 0) ptx::mbarrier_arrive(smem.k_empty[slot_of(t)]);
     }
     begin_pv(own_tiles - 1);
     if (lane == 0) ptx::mbarrier_arrive(smem.q_empty);
     for (int t = own_tiles; t < tiles; ++t)
-      wait_for_turn(), hand_on_turn(), skip_tile(smem.k_full, smem.k_empty, ring.at(t), lane);
+      wait_for_turn(), hand_on_turn(), skip(smem.k_full[slot_of(t)], smem.k_empty[slot_of(t)], t);
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o), ptx::fence_registers(p);
-    for (int t = own_tiles - 1; t < tiles; ++t) skip_tile(smem.v_full, smem.v_empty, ring.at(t), lane);
+    for (int t = own_tiles - 1; t < tiles; ++t) skip(smem.v_full[slot_of(t)], smem.v_empty[slot_of(t)], t);
 
       // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
 #pragma unroll
@@ -244,31 +239,42 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-constexpr double COST[] = {0, 1.3, 1.1, 1.0, 1.06};  // of 64 query rows in a block of so many groups: fewer hide less
+int count_multiprocessors() {
+  int device = 0, count = 0;
+  cudaGetDevice(&device), cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  return count;
+}
 
-template <class T>
-struct Launcher {
-  static bool takes(const Shape& s) { return s.D == T::D && best_groups(s, COST, s.D == 64 ? 4 : 2) == T::GROUPS; }
-  static LaunchPlan plan(const Shape& shape) {
-    SmemCount smem;
-    carve<T>(smem);
-    LaunchPlan plan = tile_plan<T>(shape, T::THREADS, smem);
-    plan.half_p = true;
-    plan.kernel = kernel().name;
-    plan_scheduling<T>(plan, shape);
-    return plan;
-  }
-  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
-    return launch_persistent_tma(kernel(), plan, args);
-  }
-  static auto kernel() {
-    return named_kernel<T::D, T::GROUPS, T::N, T::SLOTS>(attention<T::D, T::GROUPS, T::N, T::SLOTS>);
-  }
-};
+template <int D, int GROUPS, int N, int SLOTS>
+cudaError_t launch(const AttentionArgs& a) {
+  constexpr int BYTES = sizeof(Smem<D, GROUPS, N, SLOTS>), THREADS = (GROUPS + 1) * GROUP, M = GROUPS * 64;
+  static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
+  const auto kernel = attention<D, GROUPS, N, SLOTS>;
+  CUtensorMap q, k, v;
+  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
+  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
+  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
+  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+    return error;
+  int at_once = 0;  // blocks on a multiprocessor
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, THREADS, BYTES);
+  const int heads = a.shape.B * a.shape.H,
+            blocks = std::min(ceil_div(a.shape.S, M) * heads, count_multiprocessors() * at_once);
+  attention<D, GROUPS, N, SLOTS>
+      <<<blocks, THREADS, BYTES, a.stream>>>(q, k, v, a.out, heads, a.shape.S, a.scale, a.shape.causal);
+  return cudaGetLastError();
+}
+
+constexpr double COST[] = {0, 1.3, 1.1, 1.0, 1.06};  // of 64 query rows in a block of so many groups: fewer hide less
 
 }  // namespace
 
-const lab::StageInfo& lab::stage() {
-  return stage_of<Launcher<Tile<64, 1, 128, 4>>, Launcher<Tile<64, 2, 128, 4>>, Launcher<Tile<64, 3, 128, 4>>,
-                  Launcher<Tile<64, 4, 64, 8>>, Launcher<Tile<128, 1, 128, 3>>, Launcher<Tile<128, 2, 128, 3>>>();
+cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S, int D, float scale,
+                      int causal, void*, cudaStream_t stream) {
+  const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
+  if (const cudaError_t error = check(args)) return error;
+  const int groups = best_groups(args.shape, COST, D == 64 ? 4 : 2, count_multiprocessors());
+  if (D == 128) return groups == 1 ? launch<128, 1, 128, 3>(args) : launch<128, 2, 128, 3>(args);
+  if (groups < 3) return groups == 1 ? launch<64, 1, 128, 4>(args) : launch<64, 2, 128, 4>(args);
+  return groups == 3 ? launch<64, 3, 128, 4>(args) : launch<64, 4, 64, 8>(args);
 }

@@ -10,24 +10,22 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/attention_tma.cuh"
-#include "common/exp2_scale.cuh"
-#include "common/half_pair.cuh"
-#include "common/hopper/descriptors.cuh"
+#include <algorithm>
+#include <cfloat>
+
+#include "common/attention.hpp"
+#include "common/block_order.hpp"
+#include "common/hopper/head_map.hpp"
 #include "common/hopper/lazy_reference.cuh"
-#include "common/hopper/mask.cuh"
-#include "common/hopper/place.cuh"
 #include "common/hopper/quad_store.cuh"
-#include "common/hopper/register_share.cuh"
-#include "common/hopper/scale_sign.cuh"
 #include "common/hopper/score_by_warp.cuh"
-#include "common/hopper/skip_tile.cuh"
 #include "common/hopper/tile_choice.cuh"
-#include "common/hopper/turns.cuh"
+#include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
+#include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
-#include "common/smem_plan.cuh"
+#include "common/softmax.cuh"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
@@ -35,56 +33,55 @@ namespace {
 using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
+// Of an instance of the kernel: GROUPS warpgroups that multiply, 64 query rows each, N keys at a time, SLOTS tiles of K
+// and of V in shared memory. One more warpgroup is the producer.
 constexpr int GROUP = 128;  // threads of a warpgroup
-constexpr int PRODUCER_REGISTERS = 24;
 constexpr int Q_SLOTS = 2;
-constexpr int STRIPE = 16;               // rows of a tensor core's tile
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
 constexpr float LARGEST_FINITE = 1e30f;  // of the same: then a quad's sum is finite
+constexpr double L2_SHARE = 32e6;        // bytes of an H200's L2 that K and V may fill
 
-// GROUPS consumer warpgroups of 64 rows each, N keys at a time, and the producer.
-template <int D_, int GROUPS_, int N_, int SLOTS_>
-struct Tile {
-  static constexpr int D = D_, GROUPS = GROUPS_, N = N_, SLOTS = SLOTS_;
-  static constexpr int ROWS_PER_WARP = STRIPE;
-  static constexpr int M = GROUPS * 64;  // query rows per block
-  static constexpr int THREADS = (GROUPS + 1) * GROUP;
-  static constexpr bool TURNS = GROUPS == 2 || GROUPS == 3;
-  static constexpr int EARLY = N / 2 / 8 * 8;  // keys weighed while O's product lasts
-  static_assert(SLOTS * N >= (GROUPS - 1) * 64, "the first group skips K before it gives its last V back");
-  static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
-  static constexpr double L2_SHARE = 32e6;  // bytes of an H200's L2 that K and V may fill
+// Per thread. All threads start alike, in steps of 8, and the others share out what the producer gives back. More than
+// 240 are of no use, so a group that is alone starts with enough, and nothing is handed over.
+constexpr int PRODUCER_REGISTERS = 24;
+template <int GROUPS>
+struct Registers {
+  static constexpr int START = 65536 / ((GROUPS + 1) * GROUP) / 8 * 8;
+  static constexpr int SHARE = (START * (GROUPS + 1) - PRODUCER_REGISTERS) / GROUPS / 8 * 8;
+  static constexpr int TAKEN = SHARE < 240 ? SHARE : 240;
+  static constexpr bool SHARED_OUT = TAKEN > START;
 };
 
-// --- shared-memory plan ----------------------------------------------------------------------------------
+// --- shared memory ---------------------------------------------------------------------------------------
+template <int D, int GROUPS, int N, int SLOTS>
 struct Smem {
-  half *sQ, *sK, *sV;  // [Q_SLOTS][D / 64][M][64], [SLOTS][D / 64][N][64] twice, swizzled
-  ptx::MBarrier *q_full, *q_empty, *k_full, *k_empty, *v_full, *v_empty;  // of each slot
+  alignas(1024) half Q[Q_SLOTS][D / SLAB][GROUPS * 64][SLAB];  // swizzled, as K and V
+  alignas(1024) half K[SLOTS][D / SLAB][N][SLAB];
+  alignas(1024) half V[SLOTS][D / SLAB][N][SLAB];
+  ptx::MBarrier q_full[Q_SLOTS], q_empty[Q_SLOTS];  // of each slot
+  ptx::MBarrier k_full[SLOTS], k_empty[SLOTS], v_full[SLOTS], v_empty[SLOTS];
 };
 
-template <class T, class Cursor>
-__host__ __device__ Smem carve(Cursor& cursor) {
-  Smem smem;
-  smem.sQ = cursor.template array<half, SWIZZLE_ALIGN>("sQ", Q_SLOTS * T::M * T::D / SLAB, SLAB);
-  smem.sK = cursor.template array<half, SWIZZLE_ALIGN>("sK", T::SLOTS * T::N * T::D / SLAB, SLAB);
-  smem.sV = cursor.template array<half, SWIZZLE_ALIGN>("sV", T::SLOTS * T::N * T::D / SLAB, SLAB);
-  smem.q_full = cursor.template array<ptx::MBarrier>("q_full", Q_SLOTS, 1);
-  smem.q_empty = cursor.template array<ptx::MBarrier>("q_empty", Q_SLOTS, 1);
-  smem.k_full = cursor.template array<ptx::MBarrier>("k_full", T::SLOTS, 1);
-  smem.k_empty = cursor.template array<ptx::MBarrier>("k_empty", T::SLOTS, 1);
-  smem.v_full = cursor.template array<ptx::MBarrier>("v_full", T::SLOTS, 1);
-  smem.v_empty = cursor.template array<ptx::MBarrier>("v_empty", T::SLOTS, 1);
-  return smem;
-}
+// Where the next tile is: counted, not divided.
+template <int SLOTS>
+struct Place {
+  unsigned slot = 0, parity = 0;  // parity: of the phase in which the slot becomes full
+  __device__ __forceinline__ void next() {
+    if (++slot == SLOTS) slot = 0, parity ^= 1;
+  }
+};
 
 template <int D, int GROUPS, int N, int SLOTS>
-__global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
-    attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
-              const __grid_constant__ TensorMap v, half* __restrict__ out, int heads, int S, float scale, bool causal) {
-  using T = Tile<D, GROUPS, N, SLOTS>;
-  constexpr int M = T::M;
-  AlignedSmemCursor cursor;
-  const Smem smem = carve<T>(cursor);
+__global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
+    attention(const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
+              const __grid_constant__ CUtensorMap v, half* __restrict__ out, int heads, int S, float scale,
+              bool causal) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  Smem<D, GROUPS, N, SLOTS>& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
+  constexpr int M = GROUPS * 64;        // query rows per block
+  constexpr int EARLY = N / 2 / 8 * 8;  // keys weighed while O's product lasts
+  constexpr bool TURNS = GROUPS == 2 || GROUPS == 3;
+  static_assert(SLOTS * N >= M - 64, "the first group skips K before it gives its last V back");
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
   int q0 = 0, head = 0, tiles = 0;  // this block's piece of work: first query row; of all batches' heads; of K and V
@@ -92,109 +89,108 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const auto take = [&](int piece) {
     const unsigned i = to_and_fro(piece, blockIdx.x, gridDim.x);
     if (i >= unsigned(per_head * heads)) return false;
-    const BlockWork work = work_of(i, per_head, heads, over_all_heads<T>(causal, S, heads));
+    const BlockWork work = work_of(i, per_head, heads, over_all_heads(causal, S, D, heads, L2_SHARE));
     q0 = work.tile * M, head = work.head;
     tiles = ceil_div(causal ? min(S, q0 + M) : S, N);  // no row of the tile sees a later key
     return true;
   };
-  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
-  // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
-  Place<Q_SLOTS> q_place;
-  Place<SLOTS> k_place, v_place;  // of the producer's next tiles, or of the next to multiply with
-  // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes a fresh barrier.
-  const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, ptx::MBarrier* empty,
-                           Place<SLOTS>& at, int t) {
-    ptx::mbarrier_wait(&empty[at.slot], at.parity ^ 1);
-    ptx::mbarrier_arrive_expect_tx(&full[at.slot], T::TILE_BYTES);
-    ptx::tma_load_4d(ring + at.slot * N * D, &map, 0, t * N, 0, head, &full[at.slot]);
-    at.next();
-  };
+  // --- Prologue: the barriers ------------------------------------------------------------------------------
   if (threadIdx.x == 0) {
     for (int slot = 0; slot < Q_SLOTS; ++slot)
-      ptx::mbarrier_init(&smem.q_full[slot], 1), ptx::mbarrier_init(&smem.q_empty[slot], GROUPS * 4);
+      ptx::mbarrier_init(smem.q_full[slot], 1), ptx::mbarrier_init(smem.q_empty[slot], GROUPS * 4);
     for (int slot = 0; slot < SLOTS; ++slot) {
-      ptx::mbarrier_init(&smem.k_full[slot], 1), ptx::mbarrier_init(&smem.k_empty[slot], GROUPS * 4);
-      ptx::mbarrier_init(&smem.v_full[slot], 1), ptx::mbarrier_init(&smem.v_empty[slot], GROUPS * 4);
+      ptx::mbarrier_init(smem.k_full[slot], 1), ptx::mbarrier_init(smem.k_empty[slot], GROUPS * 4);
+      ptx::mbarrier_init(smem.v_full[slot], 1), ptx::mbarrier_init(smem.v_empty[slot], GROUPS * 4);
     }
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
+  Place<Q_SLOTS> q_at;
+  Place<SLOTS> k_at, v_at;  // of the producer's next tiles, or of the next to multiply with
+
+  // --- Producer: one thread asks for K, Q and V, piece by piece ---------------------------------------------
   if (group == GROUPS) {
-    RegisterShare<GROUPS, PRODUCER_REGISTERS>::release();
+    if constexpr (Registers<GROUPS>::SHARED_OUT) ptx::registers_release<PRODUCER_REGISTERS>();
+    // A tile into its slot, once all warps are done with the one before. Parity 1 passes on a fresh barrier.
+    const auto request = [&](const CUtensorMap& map, auto& tile, ptx::MBarrier& full, ptx::MBarrier& empty,
+                             Place<SLOTS>& at, int t) {
+      ptx::mbarrier_wait(empty, at.parity ^ 1);
+      ptx::mbarrier_arrive_expect_tx(full, sizeof tile);
+      ptx::tma_load_4d(tile, map, 0, t * N, 0, head, full);
+      at.next();
+    };
     if (threadIdx.x % GROUP == 0) {
       for (int piece = 0; take(piece); ++piece)
         for (int t = 0; t < tiles; ++t) {
-          request(k, smem.sK, smem.k_full, smem.k_empty, k_place, t);
+          request(k, smem.K[k_at.slot], smem.k_full[k_at.slot], smem.k_empty[k_at.slot], k_at, t);
           if (t == 0) {
-            ptx::mbarrier_wait(&smem.q_empty[q_place.slot], q_place.parity ^ 1);
-            ptx::mbarrier_arrive_expect_tx(&smem.q_full[q_place.slot], T::Q_BYTES);
-            ptx::tma_load_4d(smem.sQ + q_place.slot * M * D, &q, 0, q0, 0, head, &smem.q_full[q_place.slot]);
-            q_place.next();
+            ptx::mbarrier_wait(smem.q_empty[q_at.slot], q_at.parity ^ 1);
+            ptx::mbarrier_arrive_expect_tx(smem.q_full[q_at.slot], sizeof smem.Q[q_at.slot]);
+            ptx::tma_load_4d(smem.Q[q_at.slot], q, 0, q0, 0, head, smem.q_full[q_at.slot]);
+            q_at.next();
           }
-          request(v, smem.sV, smem.v_full, smem.v_empty, v_place, t);
+          request(v, smem.V[v_at.slot], smem.v_full[v_at.slot], smem.v_empty[v_at.slot], v_at, t);
         }
     }
     return;
   }
-  RegisterShare<GROUPS, PRODUCER_REGISTERS>::take();
 
-  const Exp2Scale scale_log2 = exp2_scale(scale);
-  const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
-  const int first_row = warp * T::ROWS_PER_WARP;
-  // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
-  // [4 i + 1]; of row quad_row + 8 in [4 i + 2] and [4 i + 3].
-  float s[N / 2], o[D / 2];  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
-  unsigned p[N / 16][4];     // weights as halves: A operands of 16 keys each
-  const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);
-  const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
-  const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
-  const auto begin_qk = [&] {  // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
-    ptx::mbarrier_wait(&smem.k_full[k_place.slot], k_place.parity);
-    const ptx::Descriptor own_q = ptx::advance(q_at, q_place.slot * T::Q_BYTES);
-    const ptx::Descriptor slot = ptx::advance(k_at, k_place.slot * T::TILE_BYTES);
+  // --- Consumers -------------------------------------------------------------------------------------------
+  if constexpr (Registers<GROUPS>::SHARED_OUT) ptx::registers_take<Registers<GROUPS>::TAKEN>();
+  // The m64nN accumulator layout: of the warp's row quad_row + 8 h, columns 8 n + first_column and the next are
+  // [n][2 h] and [n][2 h + 1].
+  const int first_row = warp * 16, quad_row = lane / 4, first_column = lane % 4 * 2;
+  float s[N / 8][4];                        // scores, then weights, [64 rows][N keys]
+  unsigned p[N / 16][4];                    // weights as halves: A operands of 16 keys each
+  float o[D / 8][4];                        // O, [64 rows][D columns]
+  const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
+  const auto begin_qk = [&] {               // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
+    ptx::mbarrier_wait(smem.k_full[k_at.slot], k_at.parity);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(own_q, kk), advance_k<N>(slot, kk), kk > 0);
+    for (int c = 0; c < D; c += 16)
+      ptx::wgmma<ptx::K_MAJOR>(s, ptx::descriptor(smem.Q[q_at.slot], group * 64, c),
+                               ptx::descriptor(smem.K[k_at.slot], 0, c), c > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&] {  // o += P V: A [64][N] from registers, B [N][D] MN-major
-    ptx::mbarrier_wait(&smem.v_full[v_place.slot], v_place.parity);
-    const ptx::Descriptor slot = ptx::advance(v_at, v_place.slot * T::TILE_BYTES);
+    ptx::mbarrier_wait(smem.v_full[v_at.slot], v_at.parity);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
+    for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[v_at.slot], n, 0));
     ptx::wgmma_commit();
+  };
+  // A tile that the warp does not need. Its slot is given back all the same: it is filled again when all have done so.
+  const auto skip = [&](ptx::MBarrier& full, ptx::MBarrier& empty, Place<SLOTS>& at) {
+    ptx::mbarrier_wait(full, at.parity);
+    __syncwarp();  // a lane that has not looked yet could come a round of the ring too late
+    if (lane == 0) ptx::mbarrier_arrive(empty);
+    at.next();
   };
   const bool speaks = lane == 0;  // for its warp
   // Barrier 2 + i is the turn of group i. The first turn is group 0's.
-  const auto wait_for_turn = [&] { await_turn<T::TURNS ? GROUPS : 1>(group); };
-  const auto hand_on_turn = [&] { pass_turn<T::TURNS ? GROUPS : 1>(group); };
+  const auto wait_for_turn = [&] {
+    if constexpr (TURNS) ptx::barrier_sync(2 + group, 2 * GROUP);
+  };
+  const auto hand_on_turn = [&] {
+    if constexpr (TURNS) ptx::barrier_arrive(2 + (group + 1) % GROUPS, 2 * GROUP);
+  };
   if (group == GROUPS - 1) hand_on_turn();
 
   for (int piece = 0; take(piece); ++piece) {
-    ptx::mbarrier_wait(&smem.q_full[q_place.slot], q_place.parity);
-    half* const sQ = smem.sQ + q_place.slot * M * D;
-    take_sign<M * D, GROUPS * GROUP>(sQ, scale);
+    ptx::mbarrier_wait(smem.q_full[q_at.slot], q_at.parity);
     // Tiles that its rows see: under a mask, and where M > N, the first group may need fewer than the last.
     const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
     const int plain_tiles = min(S, causal ? q0 + first_row + 1 : S) / N;  // nothing to hide in these
 #pragma unroll
-    for (float& x : o) x = 0.0f;
-    float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // the score of weight 1; of own columns
-    float reference[2] = {-INFINITY, -INFINITY};                 // row_max times unit
-
-    const auto hide = [&](int t) {
-      if (t >= plain_tiles) hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
-    };
-
-    // The same scores by the warp alone.
-    const auto score_again = [&] { score_by_warp<M, N, D>(s, sQ, smem.sK + k_place.slot * N * D, first_row, lane); };
-
+    for (auto& column : o) column[0] = column[1] = column[2] = column[3] = 0.0f;
+    float row_max[2] = {-FLT_MAX, -FLT_MAX};  // the score of weight 1; not -inf: -inf - -inf is NaN
+    float row_sum[2] = {};                    // of the lane's own columns only
+    float reference[2];                       // row_max times scale_log2
     float sum[2];
-    const auto pack = [&](int from, int to) {
-#pragma unroll
-      for (int i = from / 4; i < to / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
+    const auto hide = [&](int t) {
+      if (t >= plain_tiles) hide_keys(s, q0 + first_row + quad_row, t * N + first_column, S, causal);
     };
 
     // --- The first K/V tile: there is no reference, and nothing to add up ------------------------------------
@@ -204,10 +200,10 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     ptx::wgmma_wait<0>();
     ptx::fence_registers(s);
     hide(0);
-    weigh_anew(scale_log2, s, o, row_max, row_sum, reference, sum), pack(0, N);
+    weigh_anew(scale_log2, s, o, row_max, row_sum, reference, sum), pack(p, s);
     row_sum[0] += sum[0], row_sum[1] += sum[1];
-    ptx::mbarrier_arrive_if(speaks, &smem.k_empty[k_place.slot]);
-    k_place.next();
+    ptx::mbarrier_arrive_if(speaks, smem.k_empty[k_at.slot]);
+    k_at.next();
 
     // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
     for (int t = 1; t < own_tiles; ++t) {
@@ -220,43 +216,39 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       hide(t);
       sum[0] = sum[1] = 0.0f;
       // Always true: at D = 128 this keeps ptxas from moving the wait for O up. At D = 64 the moved wait is faster.
-      if (D == 64 || q0 < S) weigh(s, sum, unit, reference, 0, T::EARLY);
+      if (D == 64 || q0 < S) weigh(s, sum, scale_log2, reference, 0, EARLY);
       ptx::wgmma_wait<0>();
       ptx::fence_registers(o), ptx::fence_registers(p);
-      ptx::mbarrier_arrive_if(speaks, &smem.v_empty[v_place.slot]);
-      v_place.next();
-      pack(0, T::EARLY);
-      weigh(s, sum, unit, reference, T::EARLY, N);
-      pack(T::EARLY, N);
-      // A row without a visible key yet has the reference -inf: its weights are infinite or NaN, and fail both checks.
+      ptx::mbarrier_arrive_if(speaks, smem.v_empty[v_at.slot]);
+      v_at.next();
+      pack(p, s, 0, EARLY);
+      weigh(s, sum, scale_log2, reference, EARLY, N);
+      pack(p, s, EARLY, N);
+      // The reference -inf makes weights infinite or NaN: they fail both checks.
       const bool fits = sum[0] <= LARGEST_SUM && sum[1] <= LARGEST_SUM;
       const bool finite = sum[0] <= LARGEST_FINITE && sum[1] <= LARGEST_FINITE;
       if (!__all_sync(FULL_WARP, fits)) {
-        if (__all_sync(FULL_WARP, finite))
-          raise_reference(scale_log2, s, o, row_max, row_sum, reference, sum), pack(0, N);
-        else
-          score_again(), hide(t), weigh_anew(scale_log2, s, o, row_max, row_sum, reference, sum), pack(0, N);
+        if (__all_sync(FULL_WARP, finite)) {
+          raise_reference(scale_log2, s, o, row_max, row_sum, reference, sum), pack(p, s);
+        } else {
+          score_by_warp(s, smem.Q[q_at.slot], smem.K[k_at.slot], first_row, lane), hide(t);
+          weigh_anew(scale_log2, s, o, row_max, row_sum, reference, sum), pack(p, s);
+        }
       }
       row_sum[0] += sum[0], row_sum[1] += sum[1];
-      ptx::mbarrier_arrive_if(speaks, &smem.k_empty[k_place.slot]);
-      k_place.next();
+      ptx::mbarrier_arrive_if(speaks, smem.k_empty[k_at.slot]);
+      k_at.next();
     }
     begin_pv();
-    if (lane == 0) ptx::mbarrier_arrive(&smem.q_empty[q_place.slot]);
-    q_place.next();
-    for (int t = own_tiles; t < tiles; ++t) {
-      wait_for_turn(), hand_on_turn();
-      skip_tile(smem.k_full, smem.k_empty, k_place, lane);
-      k_place.next();
-    }
+    if (lane == 0) ptx::mbarrier_arrive(smem.q_empty[q_at.slot]);
+    q_at.next();
+    for (int t = own_tiles; t < tiles; ++t)
+      wait_for_turn(), hand_on_turn(), skip(smem.k_full[k_at.slot], smem.k_empty[k_at.slot], k_at);
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o), ptx::fence_registers(p);
-    for (int t = own_tiles - 1; t < tiles; ++t) {
-      skip_tile(smem.v_full, smem.v_empty, v_place, lane);
-      v_place.next();
-    }
+    for (int t = own_tiles - 1; t < tiles; ++t) skip(smem.v_full[v_at.slot], smem.v_empty[v_at.slot], v_at);
 
-    // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
+      // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[h]);
@@ -268,37 +260,57 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
+int count_multiprocessors() {
+  int device = 0, count = 0;
+  cudaGetDevice(&device), cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  return count;
+}
+
+template <int D, int GROUPS, int N, int SLOTS>
+cudaError_t launch(const AttentionArgs& a) {
+  constexpr int BYTES = sizeof(Smem<D, GROUPS, N, SLOTS>), THREADS = (GROUPS + 1) * GROUP, M = GROUPS * 64;
+  static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
+  const auto kernel = attention<D, GROUPS, N, SLOTS>;
+  CUtensorMap q, k, v;
+  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
+  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
+  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
+  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+    return error;
+  int at_once = 0;  // blocks on a multiprocessor
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, THREADS, BYTES);
+  const int heads = a.shape.B * a.shape.H,
+            blocks = std::min(ceil_div(a.shape.S, M) * heads, count_multiprocessors() * at_once);
+  attention<D, GROUPS, N, SLOTS>
+      <<<blocks, THREADS, BYTES, a.stream>>>(q, k, v, a.out, heads, a.shape.S, a.scale, a.shape.causal);
+  return cudaGetLastError();
+}
+
 // COST[D / 128][i]: the cost of 64 query rows in a block of i groups, relative to three groups. At D = 128 three groups have
 // room for tiles of 80 keys: enough where all tiles are full.
 constexpr double COST[][5] = {{0, 1.3, 1.15, 1.0, 1.0}, {0, 1.35, 1.0, 1.0}};
-constexpr int most_groups(const Shape& shape) { return shape.D == 64 ? 4 : shape.causal ? 2 : 3; }
-
-template <class T>
-struct Launcher {
-  static bool takes(const Shape& shape) {
-    return shape.D == T::D && counted_groups(shape, COST[T::D / 128], most_groups(shape)) == T::GROUPS;
-  }
-  static LaunchPlan plan(const Shape& shape) {
-    SmemCount smem;
-    carve<T>(smem);
-    LaunchPlan plan = tile_plan<T>(shape, T::THREADS, smem);
-    plan.half_p = true;
-    plan.kernel = kernel().name;
-    plan_scheduling<T>(plan, shape);
-    return plan;
-  }
-  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
-    return launch_persistent_tma(kernel(), plan, args);
-  }
-  static auto kernel() {
-    return named_kernel<T::D, T::GROUPS, T::N, T::SLOTS>(attention<T::D, T::GROUPS, T::N, T::SLOTS>);
-  }
-};
 
 }  // namespace
 
-const lab::StageInfo& lab::stage() {
-  return stage_of<Launcher<Tile<64, 1, 128, 4>>, Launcher<Tile<64, 2, 128, 4>>, Launcher<Tile<64, 3, 128, 4>>,
-                  Launcher<Tile<64, 4, 64, 8>>, Launcher<Tile<128, 1, 128, 3>>, Launcher<Tile<128, 2, 128, 2>>,
-                  Launcher<Tile<128, 3, 80, 3>>>();
+cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S, int D, float scale,
+                      int causal, void*, cudaStream_t stream) {
+  const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
+  if (const cudaError_t error = check(args)) return error;
+  const int most = D == 64 ? 4 : causal ? 2 : 3;
+  switch (D + counted_groups(args.shape, COST[D / 128], most, count_multiprocessors())) {
+    case 64 + 1:
+      return launch<64, 1, 128, 4>(args);
+    case 64 + 2:
+      return launch<64, 2, 128, 4>(args);
+    case 64 + 3:
+      return launch<64, 3, 128, 4>(args);
+    case 64 + 4:
+      return launch<64, 4, 64, 8>(args);
+    case 128 + 1:
+      return launch<128, 1, 128, 3>(args);
+    case 128 + 2:
+      return launch<128, 2, 128, 2>(args);
+    default:
+      return launch<128, 3, 80, 3>(args);
+  }
 }

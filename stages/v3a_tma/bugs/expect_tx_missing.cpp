@@ -8,10 +8,10 @@ constexpr Shape TWO_TILES{1, 1, 128, 64, false}, LONG{1, 1, 512, 64, false};
 
 std::vector<Part> look() {
   std::vector<Part> parts = {hangs(LONG, {.hang = {for_bytes("full[0]", 1, -32768)},
-                                          .line = "ptx::mbarrier_wait(&smem.full",
+                                          .line = "ptx::mbarrier_wait(smem.full",
                                           .copies = {Copies::at_issue}}),
-                             checker_reports(TWO_TILES, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sK",
-                                                         "ptx::ldmatrix_x4(b0, b1, &sK"})};
+                             checker_reports(TWO_TILES, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.K",
+                                                         "ptx::ldmatrix_x4(b0, b1, swizzled(K"})};
   if (!can_schedule()) return parts;
   ExecOptions late;
   late.copies = Copies::at_wait;

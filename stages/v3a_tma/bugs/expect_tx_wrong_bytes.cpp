@@ -20,11 +20,11 @@ std::vector<double> predicted(const Trial& t, int slots) {
 std::vector<Part> look() {
   const Trial whole = run_trial(WHOLE);
   std::vector<Part> parts = {hangs(RAGGED, {.hang = {for_bytes("full[0]", 1, -14336)},
-                                            .line = "ptx::mbarrier_wait(&smem.full",
+                                            .line = "ptx::mbarrier_wait(smem.full",
                                             .copies = {Copies::at_issue}}),
-                             checker_reports(RAGGED, {Finding::Kind::mbarrier, "", "ptx::tma_load_4d(smem.sK"}),
-                             checker_reports(RAGGED, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sV",
-                                                      "ptx::ldmatrix_x4_trans(b0, b1, &sV"}),
+                             checker_reports(RAGGED, {Finding::Kind::mbarrier, "", "ptx::tma_load_4d(smem.K"}),
+                             checker_reports(RAGGED, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.V",
+                                                      "ptx::ldmatrix_x4_trans(b0, b1, swizzled(V"}),
                              right_by_luck(whole, attention(WHOLE, whole.scale, whole.in.q, whole.in.k, whole.in.v),
                                            "where S is a multiple of 64")};
   if (!can_schedule()) return parts;

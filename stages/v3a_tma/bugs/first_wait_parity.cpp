@@ -9,7 +9,7 @@ using namespace lab;
 constexpr Shape LONG{1, 1, 192, 64, false}, WIDE{1, 1, 128, 128, false}, SHORT{1, 1, 128, 64, false};
 
 std::vector<Part> look() {
-  const std::string line = "ptx::mbarrier_wait(&smem.empty[next % SLOTS]";
+  const std::string line = "ptx::mbarrier_wait(smem.empty[next % SLOTS]";
   const Trial t = run_trial(SHORT);
   const auto never_freed = [&](const std::string& barrier) {
     Wait wait = at_mbarrier(barrier, 0, 4, 4);

@@ -10,9 +10,9 @@ constexpr Shape SMALL{1, 1, 128, 64, false};
 std::vector<Part> look() {
   const Trial t = run_trial(SMALL);
   return {
-      checker_reports(SMALL, {Finding::Kind::mbarrier, "ptx::mbarrier_init(smem.q_full", "ptx::tma_load_4d(smem.sQ"}),
+      checker_reports(SMALL, {Finding::Kind::mbarrier, "ptx::mbarrier_init(smem.q_full", "ptx::tma_load_4d(smem.Q"}),
       checker_reports(SMALL,
-                      {Finding::Kind::mbarrier, "ptx::mbarrier_init(&smem.full[slot]", "ptx::tma_load_4d(smem.sK"}),
+                      {Finding::Kind::mbarrier, "ptx::mbarrier_init(smem.full[slot]", "ptx::tma_load_4d(smem.K"}),
       right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "all the same")};
 }
 

@@ -10,12 +10,12 @@ constexpr Shape TWO_LAPS{1, 1, 384, 64, false}, WIDE{1, 1, 256, 128, false};
 
 std::vector<Part> look() {
   std::vector<Part> parts = {hangs(TWO_LAPS, {.hang = {at_mbarrier("full[0]", 2, 1, 1)},
-                                              .line = "ptx::mbarrier_wait(&smem.full",
+                                              .line = "ptx::mbarrier_wait(smem.full",
                                               .copies = {Copies::at_issue}}),
-                             checker_reports(TWO_LAPS, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sK",
-                                                        "ptx::ldmatrix_x4(b0, b1, &sK"}),
-                             checker_reports(TWO_LAPS, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sV",
-                                                        "ptx::ldmatrix_x4_trans(b0, b1, &sV"})};
+                             checker_reports(TWO_LAPS, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.K",
+                                                        "ptx::ldmatrix_x4(b0, b1, swizzled(K"}),
+                             checker_reports(TWO_LAPS, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.V",
+                                                        "ptx::ldmatrix_x4_trans(b0, b1, swizzled(V"})};
   if (!can_schedule()) return parts;
   parts.push_back(schedules_differ(TWO_LAPS));
   ExecOptions late;

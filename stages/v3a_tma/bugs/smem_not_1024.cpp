@@ -15,8 +15,8 @@ std::vector<Part> look() {
   };
   return {equals_prediction(t, predicted(t), "attention with the chunks of Q, K and V read a row off their pattern"),
           equals_prediction(wide, predicted(wide), "the same at D = 128, causal, S = 200"),
-          checker_reports(SMALL, {Finding::Kind::misaligned, "", "ptx::tma_load_4d(smem.sQ"}),
-          checker_reports(SMALL, {Finding::Kind::misaligned, "", "ptx::tma_load_4d(smem.sV"})};
+          checker_reports(SMALL, {Finding::Kind::misaligned, "", "ptx::tma_load_4d(smem.Q"}),
+          checker_reports(SMALL, {Finding::Kind::misaligned, "", "ptx::tma_load_4d(smem.V"})};
 }
 
 const RegisteredSignature registered(look);

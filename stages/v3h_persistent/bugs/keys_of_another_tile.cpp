@@ -1,5 +1,8 @@
 // How to recognise the bug keys_of_another_tile.
 #include "checks/bugs/signature.hpp"
+#include "common/block_order.hpp"
+#include "common/block_order.hpp"
+#include "common/block_order.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -12,7 +15,7 @@ std::vector<Part> look() {
   const Trial t = run_trial(MISSION), many = run_trial(MANY), wide = run_trial(WIDE_RAGGED);
   const auto predicted = [](const Trial& x) {
     return wrong::keys_of_another_tile(x.shape, x.scale, x.in.q, x.in.k, x.in.v, stage().plan(x.shape).tile_m,
-                                       stage().plan(x.shape).tile_n, stage().plan(x.shape).block_of);
+                                       stage().plan(x.shape).tile_n, block_over_all_heads);
   };
   return {
       equals_prediction(t, predicted(t),

@@ -1,5 +1,8 @@
 // How to recognise the bug tile_taken_twice.
 #include "checks/bugs/signature.hpp"
+#include "common/block_order.hpp"
+#include "common/block_order.hpp"
+#include "common/block_order.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -11,7 +14,7 @@ std::vector<Part> look() {
   const Trial t = run_trial(MISSION), wide = run_trial(WIDE_RAGGED);
   const auto predicted = [](const Trial& x) {
     return wrong::tile_taken_twice(x.shape, x.scale, x.in.q, x.in.k, x.in.v, stage().plan(x.shape).tile_m,
-                                   stage().plan(x.shape).block_of);
+                                   block_over_all_heads);
   };
   return {equals_prediction(t, predicted(t), "attention, NaN as before the launch in the tiles that no piece is"),
           equals_prediction(wide, predicted(wide), "the same at D = 128, S = 300")};

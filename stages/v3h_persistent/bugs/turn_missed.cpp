@@ -10,7 +10,7 @@ constexpr Shape THREE{1, 205, 192, 64, true}, FOUR{1, 264, 256, 64, true}, DENSE
     TWO{1, 135, 200, 64, true};
 
 std::vector<Part> look() {
-  const char* const turn = "await_turn<GROUPS>(group)";
+  const char* const turn = "ptx::barrier_sync(2 + group, 2 * GROUP)";
   const Trial dense = run_trial(DENSE), two = run_trial(TWO);
   const auto right = [](const Trial& t) { return attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v); };
   return {hangs(THREE, {{at_barrier(4, 128, 256), 0xF0FF}, turn}),

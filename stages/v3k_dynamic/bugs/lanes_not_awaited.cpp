@@ -10,7 +10,7 @@ constexpr Shape SMALL{1, 2, 64, 64, true}, WIDE{1, 2, 64, 128, true};
 
 std::vector<Part> look() {
   const ExpectedReport race{Finding::Kind::race_inter_warp, "if (work.tile < 0) return false;",
-                            "smem.work[q_place.slot] = work;  // no tile", 0, 1};
+                            "smem.work[q_at.slot] = work;  // no tile", 1};
   return {checker_reports(SMALL, race), checker_reports(WIDE, race)};
 }
 
