@@ -235,8 +235,8 @@ cudaError_t launch(const AttentionArgs& a) {
   if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
   if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
   if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
-  const auto kernel = attention<D, PARTS>;
-  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  if (const cudaError_t error =
+          cudaFuncSetAttribute(attention<D, PARTS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   cudaLaunchAttribute cluster{cudaLaunchAttributeClusterDimension};
   cluster.val.clusterDim = {PARTS, 1, 1};
@@ -244,7 +244,8 @@ cudaError_t launch(const AttentionArgs& a) {
   config.gridDim = dim3(ceil_div(a.shape.S, M) * PARTS, a.shape.H, a.shape.B), config.blockDim = dim3(THREADS);
   config.dynamicSmemBytes = BYTES, config.stream = a.stream;
   config.attrs = &cluster, config.numAttrs = PARTS > 1;
-  return cudaLaunchKernelEx(&config, kernel, q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  return cudaLaunchKernelEx(&config, attention<D, PARTS>, q, k, v, a.out, a.shape.H, a.shape.S, a.scale,
+                            a.shape.causal);
 }
 
 // A query tile is split where every block then has a multiprocessor of its own.

@@ -156,9 +156,9 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 2 : 1)  // blocks per SM
 #pragma unroll
       for (int e = 0; e < 4; ++e) highest[e / 2] = fmaxf(highest[e / 2], s[n][e]);
   };
-  // l and O relative to a maximum that takes these scores in. The factor of a huge row is a power of two: its product with
-  // the maximum is exact. It is up to twice scale_log2; two different scores are so far apart there that the smaller one's
-  // weight is below 2^-8. (v4a subtracts first, behind a branch. Here no branch shall stand before the exponentials.)
+  // l and O relative to a maximum that takes these scores in. A huge row's factor is a power of two: its product with
+  // the maximum is exact. It is up to twice scale_log2; two different scores are so far apart there that the smaller's
+  // weight is below 2^-8. (v4a subtracts first, behind a branch: here that would stand before the exponentials.)
   const float power = __uint_as_float((__float_as_uint(scale_log2) + 0x7FFFFF) & 0x7F800000);  // at or above it
   const auto new_reference = [&](const float(&highest)[2]) {
 #pragma unroll
@@ -305,8 +305,8 @@ cudaError_t launch(const AttentionArgs& a) {
   if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
   if (const cudaError_t error = head_map(k, a.k, a.shape, Tile<D>::N)) return error;
   if (const cudaError_t error = head_map(v, a.v, a.shape, Tile<D>::N)) return error;
-  const auto kernel = attention<D, PARTS>;
-  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  if (const cudaError_t error =
+          cudaFuncSetAttribute(attention<D, PARTS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   cudaLaunchAttribute cluster{cudaLaunchAttributeClusterDimension};
   cluster.val.clusterDim = {PARTS, 1, 1};
@@ -314,7 +314,8 @@ cudaError_t launch(const AttentionArgs& a) {
   config.gridDim = dim3(ceil_div(a.shape.S, M) * PARTS, a.shape.H, a.shape.B), config.blockDim = dim3(THREADS);
   config.dynamicSmemBytes = BYTES, config.stream = a.stream;
   config.attrs = &cluster, config.numAttrs = PARTS > 1;
-  return cudaLaunchKernelEx(&config, kernel, q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  return cudaLaunchKernelEx(&config, attention<D, PARTS>, q, k, v, a.out, a.shape.H, a.shape.S, a.scale,
+                            a.shape.causal);
 }
 
 // A query tile is split where every block then has a multiprocessor of its own.

@@ -14,7 +14,7 @@ std::vector<Part> look() {
     for (const Shape& shape : {CAUSAL, ONE_TILE})
       parts.push_back(fails(run_trial(shape), cudaErrorLaunchFailure,
                             {"st.async to block 1 of the cluster, which has ended: its shared memory is gone"}));
-    parts.push_back(checker_reports(CAUSAL, {Finding::Kind::early_exit, "", "ptx::st_async("}));
+    parts.push_back(checker_reports(CAUSAL, {Finding::Kind::early_exit, "", "ptx::st_async(smem.O[d]"}));
   } else {
     // What the stores do is not defined, and the bytes that the other block waits for do not come.
     parts.push_back(hangs(CAUSAL, {.hang = {at_mbarrier("merged", 0, 0, 0)},

@@ -9,10 +9,11 @@ constexpr Shape ONE_HEAD{1, 1, 512, 64, false}, CAUSAL{1, 2, 300, 128, true};
 
 std::vector<Part> look() {
   std::vector<Part> parts = {
-      checker_reports(ONE_HEAD, {Finding::Kind::before_start, "", "ptx::st_async("}),
-      checker_reports(CAUSAL, {Finding::Kind::before_start, "", "ptx::st_async("}),
+      checker_reports(ONE_HEAD, {Finding::Kind::before_start, "", "ptx::st_async(smem.O[d]"}),
+      checker_reports(CAUSAL, {Finding::Kind::before_start, "", "ptx::st_async(smem.O[d]"}),
       // Where the blocks take turns, the other has its barrier by then, and still nobody knows.
-      checker_reports(ONE_HEAD, {Finding::Kind::mbarrier, "ptx::mbarrier_init(smem.merged, 1)", "ptx::st_async("},
+      checker_reports(ONE_HEAD,
+                      {Finding::Kind::mbarrier, "ptx::mbarrier_init(smem.merged, 1)", "ptx::st_async(smem.O[d]"},
                       Under::some)};
   ExecOptions options;
   if (can_schedule()) {
