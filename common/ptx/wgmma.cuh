@@ -239,9 +239,8 @@ __device__ __forceinline__ Descriptor descriptor(const void* first, unsigned lea
 // product to product is added last, as a constant, so that the tile's own descriptor is computed once.
 template <int SLABS, int ROWS>
 __device__ __forceinline__ Descriptor descriptor(const half (&tile)[SLABS][ROWS][64], int row, int column) {
-  constexpr Descriptor FIELDS = wgmma_descriptor(0u, sizeof tile[0], 1024);  // 1024: from 8 rows to the next 8
-  const unsigned low =
-      unsigned(FIELDS) + (shared_address(tile) & 0x3FFFF) / 16;  // above: the block's rank in a cluster
+  constexpr Descriptor FIELDS = wgmma_descriptor(0u, sizeof tile[0], 1024);       // 1024: from 8 rows to the next 8
+  const unsigned low = unsigned(FIELDS) + (shared_address(tile) & 0x3FFFF) / 16;  // without the rank in a cluster
   const unsigned bytes = column / 64 * sizeof tile[0] + row * 128 + column % 64 * sizeof(half);
   return (FIELDS >> 32 << 32 | low) + bytes / 16;
 }

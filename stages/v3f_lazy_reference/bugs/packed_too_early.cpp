@@ -11,9 +11,10 @@ constexpr int early_of(const Shape& shape) { return shape.D == 64 ? TILE_N / 2 :
 constexpr Shape MISSION{1, 8, 512, 64, false}, WIDE_RAGGED{1, 1, 300, 128, true}, ONE_TILE{1, 2, 128, 64, false};
 
 std::vector<Part> look() {
-  std::vector<Part> parts = {checker_reports(WIDE_RAGGED, {Finding::Kind::changed_before_wait,
-                                                           "ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16]", "p[n / 2][n % 2 * 2 + h]"}),
-                             schedules_differ(WIDE_RAGGED)};
+  std::vector<Part> parts = {
+      checker_reports(WIDE_RAGGED, {Finding::Kind::changed_before_wait, "ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16]",
+                                    "p[n / 2][n % 2 * 2 + h]"}),
+      schedules_differ(WIDE_RAGGED)};
   if (!can_schedule()) return parts;
   const auto predicted = [](const Trial& t) {
     return wrong::packed_too_early(t.shape, t.scale, t.in.q, t.in.k, t.in.v, TILE_N, early_of(t.shape));

@@ -1,8 +1,6 @@
 // How to recognise the bug keys_of_another_tile.
 #include "checks/bugs/signature.hpp"
 #include "common/block_order.hpp"
-#include "common/block_order.hpp"
-#include "common/block_order.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {

@@ -1,8 +1,6 @@
 // How to recognise the bug tile_taken_twice.
 #include "checks/bugs/signature.hpp"
 #include "common/block_order.hpp"
-#include "common/block_order.hpp"
-#include "common/block_order.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
