@@ -68,17 +68,20 @@ __global__ void __launch_bounds__(THREADS, 2)
   // block sees, become zeros; of a tile past them nothing is copied.
   const auto issue_tile = [&](int t) {
     const auto copy = [&](half(&to)[N][D], const half* from) {
+      // Rows a multiple of 8 apart are swizzled alike: all places are one base and constants.
+      constexpr int STEP = THREADS / (D / 8);  // rows that the block copies at a time
+      static_assert(STEP % 8 == 0);
       const int first = threadIdx.x / (D / 8), c = threadIdx.x % (D / 8) * 8;
-      if ((t + 1) * N <= keys) {  // a whole tile needs no test per row: its addresses are one base and constants
+      half* const place = swizzled(to, first, c);
+      if ((t + 1) * N <= keys) {  // a whole tile needs no test per row
         from += (t * N + first) * D + c;
 #pragma unroll
-        for (int n = 0; n < N; n += THREADS / (D / 8))
-          __pipeline_memcpy_async(swizzled(to, first + n, c), from + n * D, 16);
+        for (int n = 0; n < N; n += STEP) __pipeline_memcpy_async(place + n * D, from + n * D, 16);
       } else {
 #pragma unroll
-        for (int n = first; n < N; n += THREADS / (D / 8)) {
-          const int key = t * N + n;
-          __pipeline_memcpy_async(swizzled(to, n, c), key < keys ? from + key * D + c : from, 16, key < keys ? 0 : 16);
+        for (int n = 0; n < N; n += STEP) {
+          const int key = t * N + first + n;
+          __pipeline_memcpy_async(place + n * D, from + (key < keys ? key * D + c : 0), 16, key < keys ? 0 : 16);
         }
       }
     };
