@@ -15,7 +15,6 @@
 #include <cuda_runtime.h>
 
 #include "common/half_pair.cuh"
-#include "common/smem_plan.cuh"
 #include "common/warp.cuh"
 
 namespace lab {
@@ -41,7 +40,7 @@ __device__ __forceinline__ float dot8(uint4 x, uint4 y) {
 // In thread 0: the largest ‖dO_i‖² and ‖v_j‖² of a block's rows. LANES threads have a row's columns between them.
 template <int THREADS, int LANES>
 __device__ __forceinline__ float2 bound_of_block(float dout_squares, float v_squares) {
-  LAB_SHARED(float2, bounds, [THREADS / 32]);
+  __shared__ float2 bounds[THREADS / 32];
   const auto largest_of_warp = [](float x) {
     x = lanes_sum<LANES>(x);
     x = fmaxf(0.0f, fmaf(x, 0.0f, x));  // what is not finite is NaN when multiplied by 0, and fmaxf ignores a NaN

@@ -247,6 +247,7 @@ __forceinline__ void load(const void* from, bool is_volatile, To&... to) {
   Group<T, N> group;
   if constexpr (N == 1) {
     group.element[0] = is_volatile ? *static_cast<const volatile T*>(from) : *static_cast<const T*>(from);
+    if (is_volatile) lab::plain::looked(from, sizeof(T));
   } else if constexpr (sizeof group == 16) {
     group = std::bit_cast<Group<T, N>>(*static_cast<const uint4*>(from));
   } else if constexpr (sizeof group == 8) {

@@ -111,6 +111,8 @@ bool any_number_of_blocks();
 
 void returns();          // the thread leaves its kernel by a return statement
 void at_site(int site);  // the thread comes to this __syncthreads of the source; they are numbered from 1
+void looked(const void* word, std::size_t bytes);   // by a volatile load of inline PTX: it may be a spin's
+void released();                                    // by an atomic of inline PTX with .release: another block may go on
 std::uint32_t shared_address(const void* pointer);  // in the block's window, as a 32-bit register holds it
 void* shared_pointer(std::uint32_t address);        // the other way
 void* shared_of_rank(void* mine, unsigned rank);    // the same place in another block of the cluster

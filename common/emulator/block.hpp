@@ -53,6 +53,7 @@ struct Look {
   const void* address = nullptr;
   std::uint64_t value = 0;
   std::uint8_t bytes = 0;
+  unsigned number = 0;  // of all the thread's looks
 };
 
 struct Fiber {
@@ -78,6 +79,7 @@ struct Fiber {
   Look looks[4];  // its last ones, at different words
   unsigned next_look = 0;
   int looks_in_vain = 0;           // since one showed something new
+  unsigned last_look = 0;          // its number
   const void* spins_at = nullptr;  // the word whose change it waits for
   std::uint32_t active = 0;        // __activemask's answer
   bool after_dependency = false;   // it comes after a griddepcontrol.wait

@@ -9,6 +9,7 @@
 #include "common/emulator/block.hpp"
 #include "common/emulator/cluster.hpp"
 #include "common/emulator/memory.hpp"
+#include "common/emulator/residents.hpp"
 
 namespace lab::plain {
 
@@ -137,6 +138,19 @@ void at_site(int site) {
 }
 
 void returns() { inside("return").self().returned = true; }
+
+// Under a schedule that changes, those who waited for it go on at once.
+void released() {
+  Block* const block = cpu::this_block();
+  if (block && block->running() && block->lets_others_go_on()) cpu::residents().wait(nullptr);
+}
+
+// The compiler says it of instrumented code.
+void looked(const void* word, std::size_t bytes) {
+  Block* const block = cpu::this_block();
+  if (block && block->running() && !cpu::instrumented)
+    block->polled(word, bytes, cpu::caller(__builtin_return_address(0)));
+}
 
 unsigned active_lanes() { return inside("__activemask").active_lanes(cpu::caller(__builtin_return_address(0))); }
 

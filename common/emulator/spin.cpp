@@ -19,9 +19,11 @@ std::uint64_t value_at(const void* address, std::size_t bytes) {
   return value;
 }
 
+// A word that the thread has not looked at while it looked in vain is one of an earlier spin.
 bool has_changed(const Fiber* fiber) {
-  return std::ranges::any_of(
-      fiber->looks, [](const Look& look) { return look.address && value_at(look.address, look.bytes) != look.value; });
+  return std::ranges::any_of(fiber->looks, [&](const Look& look) {
+    return look.address && fiber->last_look - look.number < LOOKS && value_at(look.address, look.bytes) != look.value;
+  });
 }
 
 }  // namespace
@@ -35,12 +37,14 @@ void Block::polled(const void* address, std::size_t bytes, std::uintptr_t pc) {
     value = value_at(address, bytes);
   }
   const auto known = std::ranges::find(fiber.looks, address, &Look::address);
+  ++fiber.last_look;
   if (known == std::end(fiber.looks) || known->value != value) {
     Look& look = known == std::end(fiber.looks) ? fiber.looks[fiber.next_look++ % std::size(fiber.looks)] : *known;
-    look = {address, value, std::uint8_t(bytes)};
+    look = {address, value, std::uint8_t(bytes), fiber.last_look};
     fiber.looks_in_vain = 0;
     return;
   }
+  known->number = fiber.last_look;
   if (++fiber.looks_in_vain < LOOKS) return;
   switch_point(pc);
   fiber.spins_at = address;

@@ -301,6 +301,7 @@ class Translator {
       std::string call = operation + (has("cta") ? "_block" : "") + "(atomic_at<" + *type + ">(" + place + ")";
       for (std::size_t i = address + 1; i < o.size(); ++i) call += ", atomic_value<" + *type + ">(" + o[i].text + ")";
       call += ")";
+      if (has("release") && !has("cta") && !shared) after += ", ::lab::plain::released()";
       return what == "atom" ? before + "put(" + o[0].text + ", " + call + ")" + after
                             : before + "(void)" + call + after;
     }

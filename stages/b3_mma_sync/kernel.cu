@@ -12,18 +12,17 @@
 
 #include <algorithm>
 
-#include "common/backward_forward.cuh"
-#include "common/backward_launch.cuh"
+#include "common/attention_backward.hpp"
+#include "common/backward/forward_pass.cuh"
+#include "common/backward/workspace.hpp"
 #include "common/ds_unit.cuh"
 #include "common/fills_a_gpu.hpp"
 #include "common/half_pair.cuh"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
-#include "common/smem_plan.cuh"
 #include "common/tile.cuh"
 #include "common/tile_copy.cuh"
-#include "common/tile_store.cuh"
 #include "common/warp.cuh"
 
 namespace {
@@ -36,7 +35,6 @@ constexpr int CHUNK = 32;           // query rows whose scores a warp has in reg
 constexpr int HEADS_TOGETHER = 16;  // whose blocks are started by turns
 constexpr int ROW_THREADS = 256;    // of a block of the kernel for the rows
 constexpr int BOUND_PITCH = 16;     // from a head's bound to the next: a line of its own, for the atomics
-constexpr float LOG2_E = 1.44269504f;
 
 template <int D_, int STRIPES_>
 struct Tile {
@@ -54,27 +52,22 @@ template <int LD>
 __host__ __device__ constexpr int swizzled(int r, int c) {
   return r * LD + ((c / 8) ^ (r % 8)) * 8 + c % 8;
 }
-
-// --- shared-memory plan ----------------------------------------------------------------------------------
-struct Smem {
-  half *sK, *sV;  // [N][D]; V's is empty where registers keep it
-  half* sQ;       // [2 * M][D]: a slot for the next tile
-  half* sdO;      // [M][D]: free for the next tile before Q's, as the product with dQ does not read it
-  half* sdS;      // [N][M]: transposed, as the warps have it
-  float* rows;    // [2 * M][2]: L log2 e and delta of each query row
-};
-
-template <class T, class Cursor>
-__host__ __device__ Smem carve(Cursor& cursor) {
-  Smem smem;
-  smem.sK = cursor.template array<half>("sK", T::N, T::D);
-  smem.sV = T::KEEPS_V ? nullptr : cursor.template array<half>("sV", T::N, T::D);
-  smem.sQ = cursor.template array<half>("sQ", 2 * M, T::D);
-  smem.sdO = cursor.template array<half>("sdO", M, T::D);
-  smem.sdS = cursor.template array<half>("sdS", T::N, M);
-  smem.rows = cursor.template array<float>("rows", 2 * M, 2);
-  return smem;
+// The same element of an array that is declared so.
+template <int ROWS, int LD>
+__device__ __forceinline__ half* swizzled(half (&tile)[ROWS][LD], int r, int c) {
+  return &tile[0][0] + swizzled<LD>(r, c);
 }
+
+// --- shared memory ---------------------------------------------------------------------------------------
+template <class T>
+struct Smem {
+  half K[T::N][T::D];                   // takes dV, then dK, at the end
+  half V[T::KEEPS_V ? 1 : T::N][T::D];  // one idle row where registers keep V
+  half Q[2 * M][T::D];                  // two slots: one is for the next tile
+  half dO[M][T::D];                     // free for the next tile before Q's, as the product with dQ does not read it
+  half dS[T::N][M];                     // transposed, as the warps have it
+  float2 rows[2 * M];                   // L log2 e and delta of each query row
+};
 
 // --- L log2 e and delta of each query row, and each head's bound of dS --------------------------------------
 template <int D>
@@ -85,8 +78,8 @@ __global__ void __launch_bounds__(ROW_THREADS)
   constexpr int LANES = D / 8;  // of a row
   const std::size_t head = blockIdx.x, first = head * S * D;
   const int row = blockIdx.y * (ROW_THREADS / LANES) + threadIdx.x / LANES, c = threadIdx.x % LANES * 8;
-  const uint4 o8 = load8<D>(out + first, row, c, S, 0), dout8 = load8<D>(dout + first, row, c, S, 0),
-              v8 = load8<D>(v + first, row, c, S, 0);
+  const uint4 o8 = row8<D>(out + first, row, c, S), dout8 = row8<D>(dout + first, row, c, S),
+              v8 = row8<D>(v + first, row, c, S);
   const float log_sum = row < S ? L[head * S + row] * LOG2_E : 0.0f;
   const float delta = lanes_sum<LANES>(dot8(o8, dout8));
   if (c == 0 && row < S) rows[head * S + row] = make_float2(log_sum, delta);
@@ -149,8 +142,8 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
               bool causal) {  // heads: B * H; dq_sum: [heads, tiles, M * D], zeros before the first block
   using T = Tile<D, STRIPES>;
   constexpr int N = T::N, THREADS = T::THREADS, CHUNK_TILES = CHUNK / 8;
-  SmemCursor cursor;
-  const Smem smem = carve<T>(cursor);
+  extern __shared__ __align__(128) unsigned char shared[];
+  Smem<T>& smem = *reinterpret_cast<Smem<T>*>(shared);
 
   const int lane = threadIdx.x % 32;
   const int warp = __shfl_sync(FULL_WARP, threadIdx.x / 32, 0);  // one for the warp, so in a uniform register
@@ -169,22 +162,22 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
   // Queue the copies of a tile, as one group. Rows past the end become zeros.
   const auto issue_q = [&](int t) {
     if (t < tiles) {
-      copy_rows_async<M, D, swizzled<D>, THREADS>(smem.sQ + t % 2 * M * D, q, t * M, S);
+      copy_rows_async<M, D, swizzled<D>, THREADS>(&smem.Q[t % 2 * M][0], q, t * M, S);
       if (const int r = threadIdx.x; r < M) {
         const bool inside = t * M + r < S;
-        __pipeline_memcpy_async(smem.rows + (t % 2 * M + r) * 2, inside ? rows + t * M + r : rows, 8, inside ? 0 : 8);
+        __pipeline_memcpy_async(&smem.rows[t % 2 * M + r], inside ? rows + t * M + r : rows, 8, inside ? 0 : 8);
       }
     }
     __pipeline_commit();
   };
   const auto issue_dout = [&](int t) {
-    if (t < tiles) copy_rows_async<M, D, swizzled<D>, THREADS>(smem.sdO, dout, t * M, S);
+    if (t < tiles) copy_rows_async<M, D, swizzled<D>, THREADS>(&smem.dO[0][0], dout, t * M, S);
     __pipeline_commit();
   };
 
   // --- Prologue: K, V and the first tiles on their way ------------------------------------------------------
-  copy_rows_async<N, D, swizzled<D>, THREADS>(smem.sK, k, k0, S);
-  if constexpr (!T::KEEPS_V) copy_rows_async<N, D, swizzled<D>, THREADS>(smem.sV, v, k0, S);
+  copy_rows_async<N, D, swizzled<D>, THREADS>(&smem.K[0][0], k, k0, S);
+  if constexpr (!T::KEEPS_V) copy_rows_async<N, D, swizzled<D>, THREADS>(&smem.V[0][0], v, k0, S);
   issue_q(first_tile);
   issue_dout(first_tile);
   const float unit = ds_unit(bounds[head * BOUND_PITCH]), inverse = inverse_unit(unit);
@@ -198,13 +191,13 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
           kept_v[i][kk][e] = key < S ? half_pair_at(v + std::size_t(key) * D + 16 * kk + first_column + e / 2 * 8) : 0;
         }
   const auto load_k = [&](unsigned(&a)[4], int i, int kk) {
-    ptx::ldmatrix_x4(a, &smem.sK[swizzled<D>(warp_key + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
+    ptx::ldmatrix_x4(a, swizzled(smem.K, warp_key + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8));
   };
   const auto load_v = [&](unsigned(&a)[4], int i, int kk) {
     if constexpr (T::KEEPS_V)
       for (int e = 0; e < 4; ++e) a[e] = kept_v[i][kk][e];
     else
-      ptx::ldmatrix_x4(a, &smem.sV[swizzled<D>(warp_key + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
+      ptx::ldmatrix_x4(a, swizzled(smem.V, warp_key + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8));
   };
   Gradient<T> dK = {}, dV = {};
 
@@ -214,22 +207,22 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
     __syncthreads();           // now all can see it; and all are done with tile t - 1, its slot of Q and its dS
     issue_q(t + 1);
     if (unit != 1.0f) {  // then delta is divided by it, once for all warps
-      if (threadIdx.x < M) smem.rows[(t % 2 * M + threadIdx.x) * 2 + 1] *= inverse;
+      if (threadIdx.x < M) smem.rows[t % 2 * M + threadIdx.x].y *= inverse;
       __syncthreads();
     }
 
 #pragma unroll 1
     for (int m = 0; m < M; m += CHUNK) {
-      const half *sQ = smem.sQ + (t % 2 * M + m) * D, *sdO = smem.sdO + m * D;
-      const float* chunk_rows = smem.rows + (t % 2 * M + m + first_column) * 2;
+      const half *const Q = &smem.Q[0][0] + (t % 2 * M + m) * D, *const dO = &smem.dO[0][0] + m * D;
+      const float2* const rows_of_lane = &smem.rows[t % 2 * M + m + first_column];
       const int q0 = t * M + m, key0 = k0 + warp_key;  // the chunk's first query and key
 
       // P^T = exp(S^T - L). Only a tile on the diagonal or at an end has anything to hide.
       Scores<T> s = {};
-      add_scores<T>(s, load_k, sQ, lane);
+      add_scores<T>(s, load_k, Q, lane);
 #pragma unroll
       for (int n = 0; n < CHUNK_TILES; ++n) {
-        const float base[2] = {chunk_rows[n * 16], chunk_rows[n * 16 + 2]};  // L log2 e of the lane's two queries
+        const float base[2] = {rows_of_lane[8 * n].x, rows_of_lane[8 * n + 1].x};  // L log2 e of the lane's two queries
         for (int i = 0; i < STRIPES; ++i)
           for (int e = 0; e < 4; ++e) s[i][n][e] = fmaf(s[i][n][e], scale_log2, -base[e % 2]);
       }
@@ -250,23 +243,23 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
           for (int e = 0; e < 4; ++e) s[i][n][e] = ptx::ex2(s[i][n][e]);
           for (int h = 0; h < 2; ++h) p[i][n][h] = half_pair(s[i][n][2 * h], s[i][n][2 * h + 1]);
         }
-      add_weighted<T>(dV, p, sdO, lane);
+      add_weighted<T>(dV, p, dO, lane);
 
       // dS^T = P^T (dP^T - delta) / unit, in registers for dK and in shared memory for dQ.
       Scores<T> dP = {};
-      add_scores<T>(dP, load_v, sdO, lane);
+      add_scores<T>(dP, load_v, dO, lane);
 #pragma unroll
       for (int n = 0; n < CHUNK_TILES; ++n) {
-        const float delta[2] = {chunk_rows[n * 16 + 1], chunk_rows[n * 16 + 3]};
+        const float delta[2] = {rows_of_lane[8 * n].y, rows_of_lane[8 * n + 1].y};
         for (int i = 0; i < STRIPES; ++i)
           for (int h = 0; h < 2; ++h) {
             ds[i][n][h] = half_pair(s[i][n][2 * h] * fmaf(dP[i][n][2 * h], inverse, -delta[0]),
                                     s[i][n][2 * h + 1] * fmaf(dP[i][n][2 * h + 1], inverse, -delta[1]));
             const int key = warp_key + i * STRIPE + quad_row + 8 * h;
-            *reinterpret_cast<unsigned*>(&smem.sdS[swizzled<M>(key, m + 8 * n + first_column)]) = ds[i][n][h];
+            *reinterpret_cast<unsigned*>(swizzled(smem.dS, key, m + 8 * n + first_column)) = ds[i][n][h];
           }
       }
-      add_weighted<T>(dK, ds, sQ, lane);
+      add_weighted<T>(dK, ds, Q, lane);
     }
     __syncthreads();  // the dS of all warps is there; and all are done with dO
     issue_dout(t + 1);
@@ -278,11 +271,11 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
     for (int n = 0; n < N; n += 16) {
       unsigned a[T::DQ_ROWS / STRIPE][4];
       for (int i = 0; i < T::DQ_ROWS / STRIPE; ++i)
-        ptx::ldmatrix_x4_trans(
-            a[i], &smem.sdS[swizzled<M>(n + lane / 16 * 8 + lane % 8, row + i * STRIPE + lane / 8 % 2 * 8)]);
+        ptx::ldmatrix_x4_trans(a[i],
+                               swizzled(smem.dS, n + lane / 16 * 8 + lane % 8, row + i * STRIPE + lane / 8 % 2 * 8));
       for (int d = 0; d < T::DQ_COLS; d += 16) {
         unsigned b0[2], b1[2];
-        ptx::ldmatrix_x4_trans(b0, b1, &smem.sK[swizzled<D>(n + lane % 16, col + d + lane / 16 * 8)]);
+        ptx::ldmatrix_x4_trans(b0, b1, swizzled(smem.K, n + lane % 16, col + d + lane / 16 * 8));
         for (int i = 0; i < T::DQ_ROWS / STRIPE; ++i) {
           ptx::mma_m16n8k16(dQ[i][d / 8], a[i], b0);
           ptx::mma_m16n8k16(dQ[i][d / 8 + 1], a[i], b1);
@@ -303,10 +296,14 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
     for (int i = 0; i < STRIPES; ++i)
       for (int h = 0; h < 2; ++h)
         for (int d = 0; d < D / 8; ++d)
-          store2(&smem.sK[swizzled<D>(warp_key + i * STRIPE + quad_row + 8 * h, 8 * d + first_column)],
+          store2(swizzled(smem.K, warp_key + i * STRIPE + quad_row + 8 * h, 8 * d + first_column),
                  from[i][d][2 * h] * factor, from[i][d][2 * h + 1] * factor);
     __syncwarp();
-    store_rows<T::KEYS_PER_WARP, D, swizzled<D>>(to, smem.sK, warp_key, k0, S, lane);
+#pragma unroll
+    for (int i = lane; i < T::KEYS_PER_WARP * (D / 8); i += 32) {
+      const int n = warp_key + i / (D / 8), c = i % (D / 8) * 8;
+      if (k0 + n < S) copy8(to + std::size_t(k0 + n) * D + c, swizzled(smem.K, n, c), true);
+    }
     __syncwarp();
   };
   store(dv, dV, 1.0f);
@@ -335,69 +332,71 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS)
       }
 }
 
-// --- launcher --------------------------------------------------------------------------------------------
-// The parts of the workspace. `save_forward` fills out and L.
+// --- workspace -------------------------------------------------------------------------------------------
 struct Workspace {
-  half* out;       // [B, H, S, D]
-  float* dq_sum;   // [B, H, tiles, M * D], and behind it
-  float2* bounds;  // [B, H, BOUND_PITCH]
+  half* out;       // [B, H, S, D], which the forward pass has saved
+  float* L;        // [B, H, S], it too
   float2* rows;    // [B, H, S]
-  float* L;        // [B, H, S]
+  float* dq_sum;   // [B, H, tiles, M * D]; it and what is behind it begins with zeros
+  float2* bounds;  // [B, H, BOUND_PITCH]
+  std::size_t end;
 };
 
-std::size_t dq_sums(const Shape& s) { return std::size_t(s.B) * s.H * ceil_div(s.S, M) * M * s.D; }
-
-std::size_t bounds(const Shape& s) { return std::size_t(s.B) * s.H * BOUND_PITCH * 2; }
-
-std::size_t workspace(const Shape& s) { return s.elements() / 2 + dq_sums(s) + bounds(s) + 3 * s.rows(); }
-
-Workspace workspace_of(const BackwardArgs& a) {
-  float* const dq_sum = a.workspace + a.shape.elements() / 2;
-  float* const head_bounds = dq_sum + dq_sums(a.shape);
-  float2* const rows = reinterpret_cast<float2*>(head_bounds + bounds(a.shape));
-  return {reinterpret_cast<half*>(a.workspace), dq_sum, reinterpret_cast<float2*>(head_bounds), rows,
-          reinterpret_cast<float*>(rows + a.shape.rows())};
+Workspace parts_of(const void* workspace, const Shape& s) {
+  Parts parts(workspace);
+  const std::size_t heads = std::size_t(s.B) * s.H;
+  return {parts.take<half>(s.elements()),
+          parts.take<float>(s.rows()),
+          parts.take<float2>(s.rows()),
+          parts.take<float>(heads * ceil_div(s.S, M) * M * s.D),
+          parts.take<float2>(heads * BOUND_PITCH),
+          parts.end()};
 }
 
-template <int D>
-cudaError_t save_forward(const BackwardArgs& a) {
-  const Workspace w = workspace_of(a);
-  return launch_forward<D>(a, w.out, w.L);
-}
-
+// --- launcher --------------------------------------------------------------------------------------------
 template <int D, int STRIPES>
-cudaError_t launch_gradients(const BackwardArgs& a) {
+cudaError_t launch(const BackwardArgs& a) {
   using T = Tile<D, STRIPES>;
-  const int H = a.shape.H, S = a.shape.S, heads = a.shape.B * H, together = std::min(heads, HEADS_TOGETHER);
-  const Workspace w = workspace_of(a);
-  SmemCount smem;
-  carve<T>(smem);
-  if (const cudaError_t error = opt_in_smem("gradients", gradients<D, STRIPES>, smem.bytes)) return error;
+  constexpr int BYTES = sizeof(Smem<T>);
+  static_assert(BYTES <= 99 * 1024, "what sm_89 gives a block");
+  const auto [B, H, S, _, causal] = a.shape;
+  const int heads = B * H, together = std::min(heads, HEADS_TOGETHER);
+  const Workspace w = parts_of(a.workspace, a.shape);
+  const std::size_t zeros = w.end - reinterpret_cast<std::uintptr_t>(w.dq_sum);
+  if (const cudaError_t error = cudaMemsetAsync(w.dq_sum, 0, zeros, a.stream)) return error;
   if (const cudaError_t error =
-          cudaMemsetAsync(w.dq_sum, 0, (dq_sums(a.shape) + bounds(a.shape)) * sizeof(float), a.stream))
+          cudaFuncSetAttribute(gradients<D, STRIPES>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
-  if (const cudaError_t error =
-          launch("row_terms", row_terms<D>, dim3(heads, ceil_div(S, ROW_THREADS / (D / 8))), ROW_THREADS, 0, a.stream,
-                 w.out, a.dout, a.v, w.L, w.rows, reinterpret_cast<unsigned*>(w.bounds), S))
-    return error;
-  if (const cudaError_t error =
-          launch("gradients", gradients<D, STRIPES>, dim3(together, ceil_div(S, T::N), ceil_div(heads, together)),
-                 T::THREADS, smem.bytes, a.stream, a.q, a.k, a.v, a.dout, w.rows, w.bounds, w.dq_sum, a.dk, a.dv, heads,
-                 S, a.scale, a.shape.causal))
-    return error;
-  return launch("round_sums", round_sums<D, STRIPES>, dim3(ceil_div(S, M), H, a.shape.B), T::THREADS, 0, a.stream,
-                w.dq_sum, w.bounds, a.dq, H, S, a.scale);
-}
-
-// Short grids get half the keys per block.
-cudaError_t launch_64(const BackwardArgs& a) {
-  return fills_a_gpu(a.shape, 4) ? launch_gradients<64, 2>(a) : launch_gradients<64, 1>(a);
+  row_terms<D><<<dim3(heads, ceil_div(S, ROW_THREADS / (D / 8))), ROW_THREADS, 0, a.stream>>>(
+      w.out, a.dout, a.v, w.L, w.rows, reinterpret_cast<unsigned*>(w.bounds), S);
+  gradients<D, STRIPES><<<dim3(together, ceil_div(S, T::N), ceil_div(heads, together)), T::THREADS, BYTES, a.stream>>>(
+      a.q, a.k, a.v, a.dout, w.rows, w.bounds, w.dq_sum, a.dk, a.dv, heads, S, a.scale, causal);
+  round_sums<D, STRIPES>
+      <<<dim3(ceil_div(S, M), H, B), T::THREADS, 0, a.stream>>>(w.dq_sum, w.bounds, a.dq, H, S, a.scale);
+  return cudaGetLastError();
 }
 
 }  // namespace
 
-const lab::BackwardStageInfo& lab::backward_stage() {
-  static const BackwardStageInfo info{stage_name(), by_head_dim<launch_64, launch_gradients<128, 1>>, workspace, M, 128,
-                                      true,         by_head_dim<save_forward<64>, save_forward<128>>};
-  return info;
+cudaError_t attention_backward_gradients(const half* q, const half* k, const half* v, const half* dout, half* dq,
+                                         half* dk, half* dv, int B, int H, int S, int D, float scale, int causal,
+                                         void* workspace, cudaStream_t stream) {
+  const lab::BackwardArgs args{
+      q, k, v, dout, dq, dk, dv, static_cast<float*>(workspace), {B, H, S, D, causal != 0}, scale, stream};
+  if (const cudaError_t error = check(args)) return error;
+  if (D == 128) return launch<128, 1>(args);
+  return fills_a_gpu(args.shape, 4) ? launch<64, 2>(args) : launch<64, 1>(args);  // short grids: half the keys
+}
+
+cudaError_t attention_backward(const half* q, const half* k, const half* v, const half* dout, half* dq, half* dk,
+                               half* dv, int B, int H, int S, int D, float scale, int causal, void* workspace,
+                               cudaStream_t stream) {
+  const Workspace w = parts_of(workspace, {B, H, S, D, causal != 0});
+  if (const cudaError_t error = lab::save_forward({q, k, v, w.out, {B, H, S, D, causal != 0}, scale, stream}, w.L))
+    return error;
+  return attention_backward_gradients(q, k, v, dout, dq, dk, dv, B, H, S, D, scale, causal, workspace, stream);
+}
+
+std::size_t attention_backward_workspace(int B, int H, int S, int D, int causal) {
+  return parts_of(nullptr, {B, H, S, D, causal != 0}).end;
 }

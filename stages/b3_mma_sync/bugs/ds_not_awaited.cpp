@@ -5,7 +5,7 @@ namespace {
 using namespace lab;
 
 std::vector<Part> look() {
-  return {checker_reports({1, 1, 100, 64, false}, Finding::Kind::race_inter_warp, "smem.sdS[swizzled<M>(key"),
+  return {checker_reports({1, 1, 100, 64, false}, Finding::Kind::race_inter_warp, "swizzled(smem.dS, key"),
           still_right(look_at({1, 1, 60, 64, false}), Gradient::dv)};
 }
 

@@ -5,7 +5,7 @@ namespace {
 using namespace lab;
 
 std::vector<Part> look() {
-  return {checker_reports({1, 1, 140, 64, false}, Finding::Kind::race_inter_warp, "store2(&smem.sK"),
+  return {checker_reports({1, 1, 140, 64, false}, Finding::Kind::race_inter_warp, "store2(swizzled(smem.K"),
           still_right(look_at({1, 1, 100, 64, false}), Gradient::dv)};
 }
 

@@ -4,7 +4,7 @@
 namespace {
 using namespace lab;
 
-std::vector<Part> look() { return {deadlocks({1, 1, 100, 64, false}, "a semaphore to be 0, which is")}; }
+std::vector<Part> look() { return {deadlocks({1, 1, 100, 64, false}, "waits in a spin on element")}; }
 
 const RegisteredSignature registered(look);
 
