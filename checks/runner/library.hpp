@@ -1,7 +1,7 @@
 // The kernel at hand: a shared library, build/BACKEND/STAGE/VARIANT/kernel.so, and in it one stage's kernel.cu, right or with
 // a bug. stage(), backward_stage(), stage_conf() and common/build_info.hpp say what it is.
 //
-// It exports C functions (common/attention_launch.cuh, common/backward_launch.cuh), and for what the harness asks beyond
+// It exports C functions (common/attention_launch.cuh, common/attention_backward.hpp), and for what the harness asks beyond
 // them lab_stage() or lab_backward_stage(); a drill exports the_drills().
 #pragma once
 #include <string>
