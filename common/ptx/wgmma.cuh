@@ -236,13 +236,14 @@ __device__ __forceinline__ Descriptor descriptor(const void* first, unsigned lea
 }
 
 // The operand of a product that begins at this row and column of a tile of [slabs][rows][64] halves. What differs from
-// product to product is added last, as a constant, so that the tile's own descriptor is computed once.
+// product to product is added last, as a constant, so that the tile's own descriptor is computed once: rows to the
+// address, for the row may be the warpgroup's.
 template <int SLABS, int ROWS>
 __device__ __forceinline__ Descriptor descriptor(const half (&tile)[SLABS][ROWS][64], int row, int column) {
-  constexpr Descriptor FIELDS = wgmma_descriptor(0u, sizeof tile[0], 1024);       // 1024: from 8 rows to the next 8
-  const unsigned low = unsigned(FIELDS) + (shared_address(tile) & 0x3FFFF) / 16;  // without the rank in a cluster
-  const unsigned bytes = column / 64 * sizeof tile[0] + row * 128 + column % 64 * sizeof(half);
-  return (FIELDS >> 32 << 32 | low) + bytes / 16;
+  constexpr Descriptor FIELDS = wgmma_descriptor(0u, sizeof tile[0], 1024);  // 1024: from 8 rows to the next 8
+  const unsigned at = (shared_address(tile) & 0x3FFFF) / 16 + row * 8;       // without the rank in a cluster
+  const unsigned bytes = column / 64 * sizeof tile[0] + column % 64 * sizeof(half);
+  return (FIELDS >> 32 << 32 | (unsigned(FIELDS) + at)) + bytes / 16;
 }
 
 // The same of tile `slot` of several: all tiles' descriptors come from the first one's.
