@@ -45,7 +45,10 @@ namespace lab {
 template <class... Values>
 cudaError_t refuse(const char* why, Values... values) {
   char line[200];
-  std::snprintf(line, sizeof line, why, values...);
+  if constexpr (sizeof...(values) > 0)
+    std::snprintf(line, sizeof line, why, values...);
+  else
+    std::snprintf(line, sizeof line, "%s", why);
   if (&lab_refused) lab_refused(line);
   return cudaErrorInvalidValue;
 }

@@ -82,8 +82,8 @@ echo '# none' > "$source"; has "no case" "$( (check_cases) 2>&1)" "has no case"
 find_exercise 'a producer WARP'; is "by name" "$number $stage $handed" "216 drill-producer kernel.cu"
 has "no such exercise" "$( (find_exercise frist) 2>&1)" "no exercise 'frist'"
 find_exercise 40; predict=lines
-first=$(as_typed 'int slot = | const half* sV =' | cut -d' ' -f1)
-has "a piece becomes its line" "$(given | sed -n "${first}p")" "int slot ="
+first=$(as_typed 'const bool computes = | const auto &K =' | cut -d' ' -f1)
+has "a piece becomes its line" "$(given | sed -n "${first}p")" "const bool computes ="
 has "a piece in many lines" "$(as_typed half)" "lines of what is handed out"
 text_of() {  # FILE TEXT: what prove.sh says of it beside a bug's patch
   rm -rf "$tmp/r"; mkdir -p "$tmp/r/stages/v1_x/bugs" "$tmp/r/checks/exercises/drills" "$tmp/r/build"; cd "$tmp/r" || exit 2
