@@ -327,11 +327,11 @@ def partial_stripe(p):
     for row in range(0, 73, 8):
         p.line((left, at(row)), (7.95, at(row)), color="#ddd", width=0.6)
         p.text(left - 0.06, at(row), row, 8, "end")
-    p.text(0.2, at(36), "row of S_scores", 8.5, "middle", turned=True)
+    p.text(0.2, at(36), "row of scores", 8.5, "middle", turned=True)
     for warp in range(8):
         x = left + wide * warp + 0.08
         p.box(x, at(8 * warp), wide - 0.16, 0.44, f"owns\n{8 * warp}–{8 * warp + 7}", 7.5, fill=PALE[0], edge=BLUE)
         p.box(x, at(8 * warp + 8), wide - 0.16, 0.44, f"stores\n{8 * warp + 8}–{8 * warp + 15}", 7.5, edge=RED, hatch="/")
         p.text(x + wide / 2 - 0.08, at(76), f"warp {warp}", 8, "middle")
     p.line((left, at(64)), (7.95, at(64)), width=1.6)
-    p.text(left + 0.05, at(66.5), "S_scores ends here; what follows is O_accum", 8)
+    p.text(left + 0.05, at(66.5), "scores ends here; what follows is O", 8)
