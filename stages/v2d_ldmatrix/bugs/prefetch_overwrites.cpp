@@ -8,9 +8,9 @@ constexpr Shape SMALL{1, 1, 512, 64, false};
 
 std::vector<Part> look() {
   return {checker_reports(SMALL, {Finding::Kind::race_inter_warp, "ptx::ldmatrix_x4(b0, b1, swizzled(K",
-                                  "__pipeline_memcpy_async(swizzled(to, first + n"}),
+                                  "__pipeline_memcpy_async(place + n * D, from + n"}),
           checker_reports(SMALL, {Finding::Kind::race_inter_warp, "ptx::ldmatrix_x4_trans(b0, b1, swizzled(V",
-                                  "__pipeline_memcpy_async(swizzled(to, first + n"}),
+                                  "__pipeline_memcpy_async(place + n * D, from + n"}),
           schedules_differ(SMALL)};
 }
 
