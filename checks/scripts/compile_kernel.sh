@@ -4,7 +4,8 @@
 set -u
 frontend=$1 source=$2 object=$3; shift 3
 grep -q '<<<' "$source" || exec "$@" -x c++ -c "$source" -o "$object"
-expanded=${object%.o}.ii rewritten=${object%.o}.rewritten.ii
+# Of two makes that build one kernel at a time each has files of its own.
+expanded=${object%.o}.$$.ii rewritten=${object%.o}.$$.rewritten.ii
 trap 'rm -f "$expanded" "$rewritten"' EXIT
 # A header in front of kernels of exercises and bugs has a twin for plain CUDA.
 skip= header=common/cpu/plain_cuda.h
