@@ -29,7 +29,7 @@ struct AttentionArgs {
 
 }  // namespace lab
 
-// What a stage's library exports, and its kernel.cu ends with: queues the attention on `stream`. Returns why a launch was
+// A stage's library exports this function: it queues the attention on `stream`, and returns why a launch was
 // refused; an error in the kernel shows at the next synchronisation, as with any CUDA launch.
 extern "C" [[gnu::visibility("default")]] cudaError_t attention(const half* q, const half* k, const half* v, half* out,
                                                                 int B, int H, int S, int D, float scale, int causal,
@@ -37,7 +37,7 @@ extern "C" [[gnu::visibility("default")]] cudaError_t attention(const half* q, c
 // The bytes of workspace that it wants; a stage without this function wants none.
 extern "C" [[gnu::visibility("default")]] std::size_t attention_workspace(int B, int H, int S, int D, int causal);
 
-// Where a program has it, it is told why a launch was refused.
+// A program that defines this function is told why a launch was refused.
 extern "C" [[gnu::weak, gnu::visibility("default")]] void lab_refused(const char* why);
 
 namespace lab {
@@ -55,7 +55,7 @@ cudaError_t refuse(const char* why, Values... values) {
 
 inline constexpr float LOG2_E = 1.44269504f;  // exp(x) = 2^(x LOG2_E)
 
-// What no stage takes. Below 0 a scale would make the smallest product the largest score; at 0, or where scale LOG2_E
+// Refuses what no stage takes. Below 0 a scale would turn the order of the scores; at 0, or where scale LOG2_E
 // is infinite, a hidden key's -inf would become a NaN.
 inline cudaError_t check(const Shape& shape, float scale, std::initializer_list<const void*> tensors) {
   const auto& [B, H, S, D, causal] = shape;

@@ -21,14 +21,14 @@ struct BackwardArgs {
   cudaStream_t stream = nullptr;
 };
 
-// What no backward stage takes.
+// Refuses what no backward stage takes.
 inline cudaError_t check(const BackwardArgs& a) {
   return check(a.shape, a.scale, {a.q, a.k, a.v, a.dout, a.dq, a.dk, a.dv, a.workspace});
 }
 
 }  // namespace lab
 
-// What a backward stage's library exports, and its kernel.cu ends with: queues the gradients on `stream`, and before
+// A backward stage's library exports this function: it queues the gradients on `stream`, and before
 // them the forward pass whose O and L they start from, if they do. Returns why a launch was refused.
 extern "C" [[gnu::visibility("default")]] cudaError_t attention_backward(const half* q, const half* k, const half* v,
                                                                          const half* dout, half* dq, half* dk, half* dv,

@@ -64,13 +64,3 @@ const StageInfo& stage_of() {
 }
 
 }  // namespace lab
-
-// The library's exports (common/stage.hpp).
-[[gnu::used]] inline cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S,
-                                           int D, float scale, int causal, void* workspace, cudaStream_t stream) {
-  return lab::stage().launch({q, k, v, out, {B, H, S, D, causal != 0}, scale, stream, workspace});
-}
-[[gnu::used]] inline std::size_t attention_workspace(int B, int H, int S, int D, int causal) {
-  return lab::stage().plan({B, H, S, D, causal != 0}).workspace;
-}
-[[gnu::used]] inline const lab::StageInfo& lab_stage() { return lab::stage(); }

@@ -57,20 +57,7 @@ cudaError_t launch_with(const LaunchExtras& extras, const char* kernel_name, voi
   cudaLaunchConfig_t config = {};
   config.gridDim = grid, config.blockDim = block, config.dynamicSmemBytes = smem, config.stream = stream;
   config.attrs = attributes, config.numAttrs = count;
-  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...);
-  if (error != cudaSuccess) {
-    const auto extents = [](dim3 d) {
-      return std::string("(") + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
-    };
-    cudaFuncAttributes allowed{};
-    std::string text = std::string(kernel_name) + ": " + cudaGetErrorString(error) + ": asks for " +
-                       std::to_string(smem) + " B of dynamic shared memory";
-    if (cudaFuncGetAttributes(&allowed, kernel) == cudaSuccess)
-      text += ", the kernel's attribute allows " + std::to_string(allowed.maxDynamicSharedSizeBytes) + " B";
-    if (count) text += std::string("; a grid of ") + extents(grid) + " in clusters of " + extents(extras.cluster);
-    set_launch_message(text);
-  }
-  return error;
+  return cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...);  // common/gpu/launches.cpp says why not
 #else
   cpu::count_launch(stream);
   return cpu::launch({kernel_name,

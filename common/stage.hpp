@@ -78,6 +78,3 @@ struct StageInfo {
 const StageInfo& stage();
 
 }  // namespace lab
-
-// A stage's library exports `attention` (common/attention.hpp); one that is not plain CUDA yet also its descriptor.
-LAB_EXPORT const lab::StageInfo& lab_stage();

@@ -1,23 +1,13 @@
 #include "checks/acceptance/subject.hpp"
 
-#include <filesystem>
-
-#include "checks/acceptance/whole_file.hpp"
 #include "checks/runner/library.hpp"
-#include "common/attention_backward.hpp"
-#include "common/conf.hpp"
+#include "common/backward.hpp"
 #include "common/gpu_access.hpp"
 #include "common/stage.hpp"
 #include "reference/bad_input.hpp"
 
 namespace lab {
 namespace {
-
-// The value of a key in the stage.conf that make has laid beside the variants; "" where it has none.
-std::string stage_says(const std::string& key) {
-  const auto path = std::filesystem::absolute(kernel_library()).parent_path().parent_path() / "stage.conf";
-  return std::filesystem::exists(path) ? parse_conf(read_whole(path), path.string())[key] : "";
-}
 
 template <bool BACKWARD>
 std::size_t workspace(const Shape& shape) {
@@ -31,9 +21,8 @@ cudaError_t launch_forward(const Call& c) {
 }
 
 cudaError_t launch_backward(const Call& c) {
-  static const auto backward = reinterpret_cast<decltype(&::attention_backward)>(library_symbol("attention_backward"));
-  return backward(c.in[0], c.in[1], c.in[2], c.in[3], c.out[0], c.out[1], c.out[2], c.shape.B, c.shape.H, c.shape.S,
-                  c.shape.D, c.scale, c.shape.causal, c.workspace, c.stream);
+  return backward_stage().launch({c.in[0], c.in[1], c.in[2], c.in[3], c.out[0], c.out[1], c.out[2],
+                                  static_cast<float*>(c.workspace), c.shape, c.scale, c.stream});
 }
 
 Subject made() {

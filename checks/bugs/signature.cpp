@@ -173,10 +173,6 @@ Part refused(const Trial& t, const std::vector<std::string>& pieces) {
   part.shown = t.launched != cudaSuccess && has_all(t.message, pieces);
   part.seen = t.launched == cudaSuccess ? t.title() + ": launched"
                                         : std::string(cudaGetErrorName(t.launched)) + ": " + t.message;
-  if (std::string_view(backend_name()) == "gpu" && t.launched != cudaSuccess && t.message.empty()) {
-    part.shown = true;  // of <<<>>> in plain CUDA the driver gives the code and no numbers
-    part.seen = std::string(cudaGetErrorName(t.launched)) + " (the driver gives no numbers)";
-  }
   return part;
 }
 

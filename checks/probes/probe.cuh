@@ -178,7 +178,7 @@ int main_of(const char* program, Body body) {
 
 #ifdef __CUDACC__
 namespace lab {
-// What common/gpu/tensor_map.cpp says of a map that it refuses.
+// The reason of common/gpu/tensor_map.cpp for a map that it refuses.
 void set_launch_message(const std::string& text) { probe::at_work += " " + text; }
 }  // namespace lab
 #endif

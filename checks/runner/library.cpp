@@ -62,23 +62,17 @@ void* opened(const std::string& path, int where = RTLD_LOCAL) {
   throw BadInput(dlerror());
 }
 
-template <class Info>
-const Info* info(const char* function) {
-  void* const symbol = library_symbol(function);
-  return symbol ? &reinterpret_cast<const Info& (*)()>(symbol)() : nullptr;
-}
-
-// The function that a stage in plain CUDA exports, as the harness calls it.
+// The function that a stage exports, as the harness calls it.
 cudaError_t launch_library(const AttentionArgs& a) {
   static const auto attention = reinterpret_cast<decltype(&::attention)>(library_symbol("attention"));
   return attention(a.q, a.k, a.v, a.out, a.shape.B, a.shape.H, a.shape.S, a.shape.D, a.scale, a.shape.causal,
                    a.workspace, a.stream);
 }
 
-// What stage.conf says of an instance of the kernel, tiles="<64,2> 64x64 16 2; <128> ...": query rows x keys of a tile,
+// From stage.conf's tiles="<64,2> 64x64 16 2; <128> ...", for an instance of the kernel: query rows x keys of a tile,
 // query rows of a warp, slots.
 void read_tile(LaunchPlan& plan, const std::string& instance) {
-  std::istringstream list(library.says["tiles"]);
+  std::istringstream list(stage_says("tiles"));
   for (std::string entry; std::getline(list, entry, ';');) {
     char name[32];
     if (std::sscanf(entry.c_str(), " %31s %dx%d %d %d", name, &plan.tile_m, &plan.tile_n, &plan.rows_per_warp,
@@ -88,7 +82,7 @@ void read_tile(LaunchPlan& plan, const std::string& instance) {
   }
 }
 
-// How such a stage launches a shape, by a launch that is recorded alone.
+// How the stage launches a shape, by a launch that is recorded alone.
 LaunchPlan plan_of_library(const Shape& shape) {
   LaunchPlan plan;
   const std::vector<Launched> launched = launches_of(subject(), shape, exec_options().multiprocessors);
@@ -99,7 +93,7 @@ LaunchPlan plan_of_library(const Shape& shape) {
   plan.parts = l.cluster.x;
   plan.grid = dim3(l.grid.x / plan.parts, l.grid.y, l.grid.z), plan.block = l.block;
   plan.dynamic_smem = l.dynamic_smem, plan.workspace = subject().workspace(shape),
-  plan.half_p = library.says["half_p"] == "yes";
+  plan.half_p = stage_says("half_p") == "yes";
   read_tile(plan, plan.kernel);
   const Launched fewer = launches_of(subject(), shape, 2).at(0);
   plan.counts_multiprocessors =
@@ -116,16 +110,16 @@ cudaError_t launch_backward(const BackwardArgs& a) {
                   a.shape.causal, a.workspace, a.stream);
 }
 
-// A stage of plain CUDA by its symbols, and by what stage.conf says: tile="64x128", query rows x keys.
+// By its symbols, and by stage.conf: tile="64x128", query rows x keys.
 BackwardStageInfo backward_of_library() {
   BackwardStageInfo stage{library.stage.c_str(),
                           launch_backward<true>,
                           [](const Shape& shape) { return subject().workspace(shape) / sizeof(float); },
                           0,
                           0,
-                          library.says["half_p"] == "yes"};
-  if (std::sscanf(library.says["tile"].c_str(), "%dx%d", &stage.tile_m, &stage.tile_n) != 2)
-    throw BadInput("stage.conf: tile=" + library.says["tile"] + ": must be query rows x keys");
+                          stage_says("half_p") == "yes"};
+  if (std::sscanf(stage_says("tile").c_str(), "%dx%d", &stage.tile_m, &stage.tile_n) != 2)
+    throw BadInput("stage.conf: tile=" + stage_says("tile") + ": must be query rows x keys");
   if (library_symbol("attention_backward_gradients")) stage.gradients = launch_backward<false>;
   return stage;
 }
@@ -143,16 +137,11 @@ Pass load_kernel(const std::string& path) {
   cpu::kernels_are_in(path, library.base);
   library.instrumented = cpu::instrumented;
 #endif
-  if (const StageInfo* const forward = info<StageInfo>("lab_stage")) {
-    static StageInfo stage = *forward;
-    stage.launch = launch_library;
-    library.forward = &stage;
-  } else if (library_symbol("attention")) {
+  if (library_symbol("attention")) {
     static const StageInfo stage{library.stage.c_str(), launch_library, plan_of_library};
     library.forward = &stage;
   }
-  library.backward = info<BackwardStageInfo>("lab_backward_stage");
-  if (!library.backward && library_symbol("attention_backward")) {
+  if (library_symbol("attention_backward")) {
     static const BackwardStageInfo stage = backward_of_library();
     library.backward = &stage;
   }
@@ -168,6 +157,10 @@ void* beside_runner(const std::string& file, const char* function) {
   return dlsym(opened(fs::read_symlink("/proc/self/exe").parent_path() / file, RTLD_GLOBAL), function);
 }
 
+std::string stage_says(const std::string& key) {
+  const auto found = library.says.find(key);
+  return found == library.says.end() ? "" : found->second;
+}
 const std::string& kernel_library() { return library.path; }
 std::size_t offset_in_library(const void* address) { return reinterpret_cast<std::size_t>(address) - library.base; }
 void* library_symbol(const char* name) { return dlsym(library.handle, name); }

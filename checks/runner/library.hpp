@@ -1,8 +1,7 @@
 // The kernel at hand: a shared library, build/BACKEND/STAGE/VARIANT/kernel.so, and in it one stage's kernel.cu, right or with
 // a bug. stage(), backward_stage(), stage_conf() and common/build_info.hpp say what it is.
 //
-// It exports C functions (common/attention_launch.cuh, common/attention_backward.hpp), and for what the harness asks beyond
-// them lab_stage() or lab_backward_stage(); a drill exports the_drills().
+// It exports C functions (common/attention.hpp, common/attention_backward.hpp); a drill exports the_drills().
 #pragma once
 #include <string>
 
@@ -17,6 +16,8 @@ Pass load_kernel(const std::string& path);
 // A function of a library that lies beside this program, which is loaded for it.
 void* beside_runner(const std::string& library, const char* function);
 
+// The value of a key in its stage.conf, which make has laid beside the variants; "" where it has none.
+std::string stage_says(const std::string& key);
 // The path of what is loaded.
 const std::string& kernel_library();
 // An address in it as `nm` has it.

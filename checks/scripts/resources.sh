@@ -24,17 +24,7 @@ launched() {
     $1 == "failed" { print "failed", $0; next }
     FNR && $1 ~ /^[0-9a-f]+$/ && $1 in symbol { print symbol[$1], $2; next }  # of the backward pass: an address
     $1 == "kernel" { kernel = $2 }
-    $1 == "D" { head = $2 }
-    $1 == "rows_per_warp" { rows = $2 }
-    $1 == "slots" { slots = $2 }
-    $1 == "dynamic_smem" {  # where no kernel is named, its second number is its slots, or a warp of 16 rows or more
-      if (kernel != "") print kernel, $2
-      else {
-        print "attention<" head ">", $2; print "attention<" head "," slots ">", $2
-        if (rows >= 16) print "attention<" head "," rows ">", $2
-      }
-      kernel = ""
-    }' "$base.symbols" "$base.plans" > "$base.found"
+    $1 == "dynamic_smem" { print kernel, $2 }' "$base.symbols" "$base.plans" > "$base.found"
   cut -d' ' -f1 "$base.found" | names | paste -d' ' - "$base.found" | awk '{ print $1, $3 }'
 }
 one() {

@@ -139,7 +139,7 @@ void at_site(int site) {
 
 void returns() { inside("return").self().returned = true; }
 
-// Under a schedule that changes, those who waited for it go on at once.
+// Under a schedule that changes, blocks that waited for it go on at once.
 void released() {
   Block* const block = cpu::this_block();
   if (block && block->running() && block->lets_others_go_on()) cpu::residents().wait(nullptr);

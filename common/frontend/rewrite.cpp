@@ -385,37 +385,39 @@ class Rewriter {
       if (!token(open).is("{")) continue;
       const Index close = closing(open);
       std::string told;
-      Index last = NONE;  // the member's name, so far
-      bool skip = false;  // a statement that declares no data
-      for (Index m = open + 1; m < close; ++m) {
-        const Token& t = tokens_[m];
-        if (t.kind == Kind::space) continue;
-        if (t.is("static") || t.is("using") || t.is("static_assert") || t.is("typedef") || t.is("template"))
-          skip = true;
-        if (t.is("(") || t.is("{")) {
-          m = closing(m);
-          continue;
-        }
-        if (t.is("<") && !skip)
-          if (const Index after = after_template(m); after != NONE) {
-            m = after - 1;
-            continue;
-          }
-        if (t.kind == Kind::word && !t.is("alignas")) last = m;
-        if (t.is("[") || t.is(",") || t.is(";")) {
-          if (!skip && last != NONE) {
-            const std::string& id = tokens_[last].text;
-            told += "lab_tell(\"" + id + "\", &" + tokens_[name].text + "::" + id + "); ";
-          }
-          last = NONE;
-          while (tokens_[m].is("[")) m = skip_space(closing(m) + 1);
-          if (tokens_[m].is(";")) skip = false;
-        }
-      }
+      for (const std::string& member : members(open + 1, close))
+        told += "lab_tell(\"" + member + "\", &" + tokens_[name].text + "::" + member + "); ";
       if (told.empty()) continue;
       structs_.insert(tokens_[name].text);
       members_before_[close] = "template <class LabTell> static void lab_members(LabTell lab_tell) { " + told + "} ";
     }
+  }
+  // The names of the data that a struct's body, [from, to), declares.
+  std::vector<std::string> members(Index from, Index to) const {
+    std::vector<std::string> found;
+    Index last = NONE;  // the member's name, so far
+    bool skip = false;  // a statement that declares no data
+    for (Index m = from; m < to; ++m) {
+      const Token& t = tokens_[m];
+      if (t.kind == Kind::space) continue;
+      if (t.is("static") || t.is("using") || t.is("static_assert") || t.is("typedef") || t.is("template")) skip = true;
+      if (t.is("(") || t.is("{")) {
+        m = closing(m);
+        continue;
+      }
+      if (t.is("<") && !skip)
+        if (const Index after = after_template(m); after != NONE) {
+          m = after - 1;
+          continue;
+        }
+      if (t.kind == Kind::word && !t.is("alignas")) last = m;
+      if (!t.is("[") && !t.is(",") && !t.is(";")) continue;
+      if (!skip && last != NONE) found.push_back(tokens_[last].text);
+      last = NONE;
+      while (tokens_[m].is("[")) m = skip_space(closing(m) + 1);
+      if (tokens_[m].is(";")) skip = false;
+    }
+    return found;
   }
 
   // extern __shared__ T name[];

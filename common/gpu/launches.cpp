@@ -6,8 +6,10 @@
 
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "common/backend.hpp"
+#include "common/plan.hpp"
 
 namespace {
 
@@ -16,11 +18,27 @@ Function* of_runtime(Function*, const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-// Whether a launch is to be made: the runner's own always.
-bool passes(const lab::Launched& launch) {
+std::string extents(dim3 d) {
+  return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+}
+
+// Makes a launch that is to be made: the runner's own always. Of one that CUDA refuses a line for the report.
+template <class Make>
+cudaError_t made(const lab::Launched& launch, Make make) {
   Dl_info kernel{}, runner{};
   dladdr(launch.kernel, &kernel), dladdr(reinterpret_cast<const void*>(&lab::to_be_made), &runner);
-  return kernel.dli_fbase == runner.dli_fbase || lab::to_be_made(launch);
+  if (kernel.dli_fbase != runner.dli_fbase && !lab::to_be_made(launch)) return cudaSuccess;
+  const cudaError_t error = make();
+  if (error == cudaSuccess) return error;
+  std::string text = std::string(cudaGetErrorString(error)) + ": asks for " + std::to_string(launch.dynamic_smem) +
+                     " B of dynamic shared memory";
+  cudaFuncAttributes allowed{};
+  if (cudaFuncGetAttributes(&allowed, launch.kernel) == cudaSuccess)
+    text += ", the kernel's attribute allows " + std::to_string(allowed.maxDynamicSharedSizeBytes) + " B";
+  if (const dim3 c = launch.cluster; c.x * c.y * c.z > 1)
+    text += "; a grid of " + extents(launch.grid) + " in clusters of " + extents(c);
+  lab::set_launch_message(text);
+  return error;
 }
 
 std::mutex lock;
@@ -47,8 +65,8 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
     const std::scoped_lock guard(lock);
     if (const auto known = functions.find(kernel); known != functions.end()) function = known->second;
   }
-  if (!passes({function, smem, stream, grid, block, dim3(1, 1, 1)})) return cudaSuccess;
-  return own(kernel, grid, block, arguments, smem, stream);
+  return made({function, smem, stream, grid, block, dim3(1, 1, 1)},
+              [&] { return own(kernel, grid, block, arguments, smem, stream); });
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
@@ -57,9 +75,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
   for (unsigned i = 0; i < config->numAttrs; ++i)
     if (const auto& attribute = config->attrs[i]; attribute.id == cudaLaunchAttributeClusterDimension)
       cluster = dim3(attribute.val.clusterDim.x, attribute.val.clusterDim.y, attribute.val.clusterDim.z);
-  if (!passes({function, config->dynamicSmemBytes, config->stream, config->gridDim, config->blockDim, cluster}))
-    return cudaSuccess;
-  return own(config, function, arguments);
+  return made({function, config->dynamicSmemBytes, config->stream, config->gridDim, config->blockDim, cluster},
+              [&] { return own(config, function, arguments); });
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {

@@ -235,7 +235,7 @@ __device__ __forceinline__ Descriptor descriptor(const void* first, unsigned lea
   return wgmma_descriptor(shared_address(first), leading_bytes, STRIDE);
 }
 
-// The operand of a product that begins at this row and column of a tile of [slabs][rows][64] halves. What differs from
+// The operand of a product that begins at this row and column of a tile of [slabs][rows][64] halves. The offset from
 // product to product is added last, as a constant, so that the tile's own descriptor is computed once: rows to the
 // address, for the row may be the warpgroup's.
 template <int SLABS, int ROWS>

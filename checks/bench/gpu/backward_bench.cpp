@@ -52,7 +52,7 @@ struct GradientSet {
   }
 };
 
-// What is timed: the gradients alone, where they start from what a forward pass has saved.
+// Of a stage that saves O and L the gradients alone are timed.
 void launch(const GradientSet& set) {
   const BackwardStageInfo& stage = backward_stage();
   gpu::check_started((stage.gradients ? stage.gradients : stage.launch)(set.args));
@@ -78,7 +78,6 @@ void time_case(const Shape& shape) {
     sets.emplace_back(shape, std::uint64_t(4 * i + 1), stream);
     const BackwardArgs& args = sets.back().args;
     const BackwardStageInfo& stage = backward_stage();
-    if (stage.save_forward) gpu::check_started(stage.save_forward(args));
     if (stage.gradients) gpu::check_started(stage.launch(args));
   }
   const auto call = [&](int i) { return watch.time(stream, [&] { launch(sets[std::size_t(i % SETS)]); }); };
