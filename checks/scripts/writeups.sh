@@ -16,6 +16,7 @@ block() {
   case $first in
     git\ diff* | *.patch | make\ *\ show-bug*) language=diff ;;
     *.cu | *.cuh | *.cpp | *.hpp) language=cpp ;;
+    *.py) language=python ;;
     *) language=text ;;
   esac
   sed -E 's/\x1b\[[0-9;]*m//g; /^(make(\[[0-9]*\])?: |diff --git |index [0-9a-f]*\.\.)/d; s/ \(CPU, [0-9]* workers?\)//' $out | sh -c "$filter" |
