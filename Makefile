@@ -64,9 +64,9 @@ chosen = $(if $(stage),$(if $(bug)$(BROKEN),$(BUGS),$(call $(1),$(STAGE))),$(cal
 # No sibling calls: they leave no frame behind, and a report would name the caller's caller. A product and a sum are two roundings on
 # both backends, unless the source says fmaf. g++ remarks on how it once passed a tensor map by value: -Wno-psabi.
 CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas -Wno-psabi
-# Reports need all lines of kernels, and no variable's register. fmaf is one instruction, or a slow call that gives the same bits. Kernels
+# Reports need the lines of kernels, no variables: -g1. fmaf is one instruction, or a slow call that gives the same bits. Kernels
 # read halves as uint4, as nvcc lets them. CXXFLAGS=... of the command line stand alone.
-KERNEL_FLAGS := $(if $(filter CXXFLAGS,$(typed)),,-fno-var-tracking -fno-strict-aliasing $(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma))
+KERNEL_FLAGS := $(if $(filter CXXFLAGS,$(typed)),,-g1 -fno-strict-aliasing $(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma))
 # g++ calls the checker at every load and store: of a whole uint4, not of its words; of a volatile too. A copy that is not elided has a
 # line of its own, which a statement that loads an argument of a class has not. AddressSanitizer excludes this.
 INSTRUMENTATION := $(if $(SANITIZE),,-fsanitize=thread,bounds -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1)
@@ -132,12 +132,12 @@ UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_T
 # Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of six files, calls or arithmetic are optimised.
 LINES := $(if $(SANITIZE),-g1,-g0)
 $(B)/obj/%: OPTIMISE = -O1 $(LINES)
-$(call object,emulator): OPTIMISE = $(LINES)
+$(call object,emulator): OPTIMISE = $(if $(SANITIZE),-O1) $(LINES)
 $(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
 $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
 $(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected exec_collectives exec_memory reference wgmma)): OPTIMISE = -O1 -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
-$(MORE_OBJ): POSITION := -fPIC
+$(MORE_OBJ): POSITION := -fPIC $(if $(SANITIZE),-O0)
 $(B)/obj/checks/exercises/drills/%: POSITION := $(LIBRARY_FLAGS)
 compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP
 $(B)/obj/%.o: %.cpp $(B)/flags ; @$(building) $(compile) -c $< -o $@
@@ -167,9 +167,9 @@ $(B)/%.hpp.gch: checks/exercises/%.hpp $(B)/flags
 	  -ftls-model=initial-exec $(INCLUDES) -MMD -MP -MT $@ -MF $(@:.gch=.d) $< -o $@
 compile_kernel = @$(building) $(if $(GPU),$(compile_gpu) -MP -c $< -o $@,$(compile_cpu)) $(if $(findstring /evolve-,$@),> $(@:.o=.log) 2>&1)
 $(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_kernel)
-$(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags $(FRONTEND) ; $(call compile_kernel,$(INSTRUMENTATION))
+$(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
 $(if $(OWN),$(B)/$(STAGE)/fixed/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_kernel)
-$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(call compile_kernel,$(INSTRUMENTATION) -include checks/exercises/kernel_printf.hpp)
+$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
 $(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
 $(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
 patch_of = $(firstword $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1).patch)) stages/$(subst /,/bugs/,$(1)).patch)
