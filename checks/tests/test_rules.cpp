@@ -268,14 +268,11 @@ void check_all(const char* file) {
   CHECK(seen > 0);
 }
 
-TEST_CASE("rules: order between threads") { check_all("test_order"); }
-TEST_CASE("rules: initialisation, bounds, bytes") { check_all("test_memory"); }
 TEST_CASE("rules: cp.async, __syncthreads, atomics") { check_all("test_copy"); }
 TEST_CASE("rules: TMA, the asynchronous proxy") { check_all("test_async_kernels"); }
 TEST_CASE("rules: mbarriers") { check_all("test_mbarrier_kernels"); }
 TEST_CASE("rules: wgmma's registers and operands") { check_all("test_wgmma_kernels"); }
 TEST_CASE("rules: clusters, and launches that overlap the one before") { check_all("test_cluster_kernels"); }
-TEST_CASE("rules: global memory, order made by hand, spins, blocks") { check_all("test_global_kernels"); }
 
 }  // namespace
 }  // namespace lab::rules
