@@ -233,7 +233,7 @@ TEST_CASE("counters: a box's bytes, and the sectors of it that lie inside the te
   REQUIRE(make_tensor_map(map, data, shape) == cudaSuccess);
   for (const int row : {0, 6}) {  // the second box has four rows of eight
     const Tallies t = counted(32, [&] {
-      SHARED(half, tile, [256], 1024);
+      SHARED(half, tile, [8][64], 1024);  // a swizzled row spans 128 bytes
       SHARED(ptx::MBarrier, full, [1], 8);
       initialised(full);
       if (threadIdx.x == 0) {

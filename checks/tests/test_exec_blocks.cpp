@@ -160,7 +160,8 @@ TEST_CASE("exec: blocks start in the order that is asked for, of a sample too") 
   CHECK(lasts == std::set{0u, 1u, 2u});
 }
 
-TEST_CASE("exec: blocks that wait for each other end in any order, with any number of workers, if there is room for all") {
+TEST_CASE(
+    "exec: blocks that wait for each other end in any order, with any number of workers, if there is room for all") {
   const auto turns = [](const ExecOptions& options) {
     int turn = 0;
     std::vector<unsigned> order;

@@ -31,8 +31,9 @@ cudaError_t picky(const Call& c) {
   auto* const kernel = kernels[c.shape.S > 1'000'000 ? 2 : !c.shape.causal && multiprocessors() != 1];
   const dim3 grid((c.shape.S + 63) / 64, c.shape.B * c.shape.H);
   return plain::Launch("copy_rows", dim3(1), grid, dim3(32), 0, c.stream)
-      .run([=](auto... arguments) { kernel(arguments...); }, [=](auto) { return reinterpret_cast<const void*>(kernel); },
-           c.in[0], c.out[0], c.shape.S, c.shape.D, broken);
+      .run([=](auto... arguments) { kernel(arguments...); },
+           [=](auto) { return reinterpret_cast<const void*>(kernel); }, c.in[0], c.out[0], c.shape.S, c.shape.D,
+           broken);
 }
 const Subject PICKY{false, {"q", "k", "v"}, {"out"}, picky, [](const Shape&) { return std::size_t(0); }, false};
 
