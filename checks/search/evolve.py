@@ -215,8 +215,8 @@ class Search:
     def on(self, kernel, *command, log="/dev/null"):
         """The runner's command on a kernel; timeout(1) hands the signal of its parent's death on to all that it started."""
         with open(log, "w") as errors:
-            stopped = ["setpriv", "--pdeathsig", "TERM", "timeout", "--kill-after=5", str(SECONDS[self.backend])]
-            return subprocess.run([*stopped, f"build/{self.backend}/runner", kernel, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True)
+            words = ["setpriv", "--pdeathsig", "TERM", "timeout", "--kill-after=5", str(SECONDS[self.backend]), f"build/{self.backend}/runner", kernel, *command]
+            return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True)
 
     def generation(self, number):
         """The first is the stage's tiles and children of the stage as it is; every other are the elite's."""

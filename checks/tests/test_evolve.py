@@ -166,7 +166,7 @@ class LogsTest(unittest.TestCase):
         for log, built, verdict, reason in (
             (ptxas.format(0), True, "", ""),
             (ptxas.format(40), True, "too large", "spills 40 bytes; the lab allows none"),
-            (ptxas.format(0) + "ptxas info    : (C7510) Potential Performance Loss: wgmma\n", True, "broken", "ptxas: ptxas info    : (C7510) Potential Performance Loss: wgmma"),
+            (ptxas.format(0) + "ptxas info: Potential Performance Loss: wgmma\n", True, "broken", "ptxas: ptxas info: Potential Performance Loss: wgmma"),
             ("x.cu(3): error: no such N\n", False, "broken", "does not compile: x.cu(3): error: no such N"),
         ):
             c = Candidate("c", {})
