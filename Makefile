@@ -116,7 +116,7 @@ exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercise
   $(if $(GPU),,checks/exercises/drills/drill.cpp)
 evidence_text := checks/runner/commands.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
   $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
-search_text := $(call all_in,checks/search checks/search/$(backend))
+search_text := $(call all_in,checks/search)
 MORE := bugs_text exercises_text evidence_text search_text
 # Linked to a checked CUDA file, beside the emulator; and the front end that rewrites it.
 program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang plan tensor_map)
@@ -126,7 +126,7 @@ object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 # Tests that run no kernel: make sanitize check=quick leaves them out.
-HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts elite reference% trace expected gpu_fit npy pattern tunables validator learners_rule)
+HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts conf reference% trace expected gpu_fit npy pattern validator learners_rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
   $(CORE_OBJ) $(MORE_OBJ)
 # Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of four files, calls or arithmetic are optimised.
@@ -281,8 +281,8 @@ host-as-gpu:  # host code that includes device headers, as a GPU's build reads i
 	@for source in $$(grep -l '\.cuh"' $(core) $(bugs_text) $(exercises_text) $(evidence_text) $(search_text)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
 ## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's tunables; check=1: its validator refuses every cheating candidate
 evolve: $(call fixed,$(STAGE))
-	@$(call keep,out) $(ALONE) $(if $(filter 1,$(check)),sh checks/search/adversarial.sh $(backend),\
-	  $(RUNNER) search "$$MAKE" $(backend) $(STAGE) $(call given,shape seed minutes generations candidates out))
+	@PYTHON='$(PYTHON)' $(call keep,out) $(ALONE) $(if $(filter 1,$(check)),sh checks/search/adversarial.sh $(backend),\
+	  $(PYTHON) checks/search/evolve.py $(backend) $(STAGE) $(call given,shape seed minutes generations candidates out))
 evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
 ## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
 ON_PAGES = $(shell grep -rhoE 'begin: .* bug=[a-z0-9_]+' README.md writeups | sed 's|.*=|%/bug-|;s|$$|/kernel.so|')
