@@ -8,7 +8,7 @@
 
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/ex2.cuh"
-#include "common/ptx/ldmatrix.cuh"
+#include "common/ptx/mma.cuh"
 #include "common/smem_plan.cuh"
 #include "common/warp.cuh"
 

@@ -6,7 +6,6 @@
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/cluster.cuh"
 #include "common/ptx/reduce.cuh"
-#include "common/ptx/semaphore.cuh"
 
 namespace lab::rules {
 namespace {

@@ -8,9 +8,8 @@
 #include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "common/ptx/barrier.cuh"
-#include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
-#include "common/ptx/registers.cuh"
+#include "common/ptx/wgmma.cuh"
 
 using namespace lab;
 using namespace lab::ptx;

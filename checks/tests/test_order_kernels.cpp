@@ -3,9 +3,7 @@
 
 #include "checks/tests/rules.hpp"
 #include "common/ptx/barrier.cuh"
-#include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
-#include "common/ptx/stmatrix.cuh"
 #include "common/warp.cuh"
 
 namespace lab::rules {

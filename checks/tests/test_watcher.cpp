@@ -10,7 +10,7 @@
 #include "checks/tests/test_exec.hpp"
 #include "common/launch.cuh"
 #include "common/ptx/barrier.cuh"
-#include "common/ptx/ldmatrix.cuh"
+#include "common/ptx/mma.cuh"
 
 namespace {
 using namespace lab;

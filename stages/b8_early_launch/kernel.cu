@@ -14,21 +14,17 @@
 #include <algorithm>
 
 #include "common/attention_backward.hpp"
-#include "common/backward/dq_sums.cuh"
 #include "common/backward/forward_pass.cuh"
-#include "common/backward/row_terms.cuh"
-#include "common/backward/workspace.hpp"
+#include "common/backward/row_kernels.cuh"
 #include "common/ds_unit.cuh"
-#include "common/half_pair.cuh"
 #include "common/hopper/head_map.hpp"
 #include "common/hopper/swizzle.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/grid_dependency.cuh"
 #include "common/ptx/mbarrier.cuh"
+#include "common/ptx/mma.cuh"
 #include "common/ptx/reduce.cuh"
-#include "common/ptx/registers.cuh"
-#include "common/ptx/stmatrix.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/tile.cuh"
@@ -89,12 +85,12 @@ __global__ void __launch_bounds__(THREADS, 1)
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
   const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of an accumulator
   // The first keys of several heads come first: under a causal mask their blocks have the most to do.
-  const int part = blockIdx.x % parts, head = (blockIdx.z * gridDim.x + blockIdx.x) / parts;
+  const int share = blockIdx.x % parts, head = (blockIdx.z * gridDim.x + blockIdx.x) / parts;
   if (head >= heads) return;
   const int k0 = blockIdx.y * N, first_key = warp * STRIPE;  // of this block; of this warp, within the block's
   const int all_tiles = ceil_div(S, M), unseen = causal ? k0 / M : 0;  // no earlier row sees a key of this block
-  const int first_tile = unseen + (all_tiles - unseen) * part / parts;
-  const int tiles = unseen + (all_tiles - unseen) * (part + 1) / parts - first_tile;  // perhaps none
+  const int first_tile = unseen + (all_tiles - unseen) * share / parts;
+  const int tiles = unseen + (all_tiles - unseen) * (share + 1) / parts - first_tile;  // perhaps none
   terms += (std::size_t(head) * all_tiles + first_tile) * 2 * M;
   dq_sum += (std::size_t(head) * all_tiles + first_tile) * M * D + threadIdx.x % GROUP * 4;
   dk += std::size_t(head) * S * D, dv += std::size_t(head) * S * D;
@@ -127,7 +123,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (group < GROUPS) ptx::grid_dependency_wait(), bound = largest_bound(bounds, all_tiles * ROW_BLOCKS<M, D>);
   __syncthreads();
   const float unit = ds_unit(bound), inverse = inverse_unit(unit);
-  if (threadIdx.x == 0 && part == 0 && k0 == 0) units[head] = unit;  // by one block, for the last kernel
+  if (threadIdx.x == 0 && share == 0 && k0 == 0) units[head] = unit;  // by one block, for the last kernel
   ptx::mbarrier_wait(smem.keys_full, 0);
 
   // --- The third warpgroup: dQ of each tile, from this block's keys -----------------------------------------
@@ -259,7 +255,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (parts > 1) {
     const int key = k0 + group * GROUP_KEYS;
     if (key >= S) return;
-    const std::size_t at = ((std::size_t(part) * heads + head) * all_tiles * M + key) * D + threadIdx.x % GROUP * 4;
+    const std::size_t at = ((std::size_t(share) * heads + head) * all_tiles * M + key) * D + threadIdx.x % GROUP * 4;
 #pragma unroll
     for (int d = 0; d < D / 8; ++d) {
       const float(&dk4)[4] = dK[d], (&dv4)[4] = dV[d];
@@ -376,10 +372,8 @@ cudaError_t launch(const BackwardArgs& a) {
   const int together = std::clamp(BLOCKS_TOGETHER / key_blocks, 1, heads);
   const Workspace w = parts_of<D>(a.workspace, a.shape);
   CUtensorMap q, k, v, dout;
-  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
-  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(dout, a.dout, a.shape, M)) return error;
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}}))
+    return error;
   if (const cudaError_t error = cudaFuncSetAttribute(gradients<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   cudaLaunchAttribute early[1];  // may start before the kernel before has ended

@@ -4,12 +4,12 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/half_pair.cuh"
 #include "common/hopper/descriptors.cuh"
 #include "common/hopper/swizzle.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/smem_plan.cuh"
+#include "common/tile.cuh"
 
 constexpr int TILE = 64 * 64, MOST_TILES = 4;
 

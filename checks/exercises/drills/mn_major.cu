@@ -7,10 +7,10 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/half_pair.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/smem_plan.cuh"
+#include "common/tile.cuh"
 #include "common/wgmma_layout.hpp"
 
 constexpr int M = 64, K = 48;

@@ -3,8 +3,8 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/half_pair.cuh"
 #include "common/ptx/mma.cuh"
+#include "common/tile.cuh"
 
 __global__ void drill(const half* in, float* out) {
   const int g = threadIdx.x / 4, t = threadIdx.x % 4;

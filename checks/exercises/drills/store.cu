@@ -5,10 +5,10 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/half_pair.cuh"
 #include "common/hopper/swizzle.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/smem_plan.cuh"
+#include "common/tile.cuh"
 #include "common/wgmma_layout.hpp"
 
 constexpr int ROWS = 64, COLUMNS = 64;

@@ -3,9 +3,9 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/half_pair.cuh"
-#include "common/ptx/stmatrix.cuh"
+#include "common/ptx/mma.cuh"
 #include "common/smem_plan.cuh"
+#include "common/tile.cuh"
 #include "common/wgmma_layout.hpp"
 
 constexpr int ROWS = 64, COLUMNS = 32;
