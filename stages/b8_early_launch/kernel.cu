@@ -85,12 +85,12 @@ __global__ void __launch_bounds__(THREADS, 1)
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
   const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of an accumulator
   // The first keys of several heads come first: under a causal mask their blocks have the most to do.
-  const int share = blockIdx.x % parts, head = (blockIdx.z * gridDim.x + blockIdx.x) / parts;
+  const int part = blockIdx.x % parts, head = (blockIdx.z * gridDim.x + blockIdx.x) / parts;
   if (head >= heads) return;
   const int k0 = blockIdx.y * N, first_key = warp * STRIPE;  // of this block; of this warp, within the block's
   const int all_tiles = ceil_div(S, M), unseen = causal ? k0 / M : 0;  // no earlier row sees a key of this block
-  const int first_tile = unseen + (all_tiles - unseen) * share / parts;
-  const int tiles = unseen + (all_tiles - unseen) * (share + 1) / parts - first_tile;  // perhaps none
+  const int first_tile = unseen + (all_tiles - unseen) * part / parts;
+  const int tiles = unseen + (all_tiles - unseen) * (part + 1) / parts - first_tile;  // perhaps none
   terms += (std::size_t(head) * all_tiles + first_tile) * 2 * M;
   dq_sum += (std::size_t(head) * all_tiles + first_tile) * M * D + threadIdx.x % GROUP * 4;
   dk += std::size_t(head) * S * D, dv += std::size_t(head) * S * D;
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (group < GROUPS) ptx::grid_dependency_wait(), bound = largest_bound(bounds, all_tiles * ROW_BLOCKS<M, D>);
   __syncthreads();
   const float unit = ds_unit(bound), inverse = inverse_unit(unit);
-  if (threadIdx.x == 0 && share == 0 && k0 == 0) units[head] = unit;  // by one block, for the last kernel
+  if (threadIdx.x == 0 && part == 0 && k0 == 0) units[head] = unit;  // by one block, for the last kernel
   ptx::mbarrier_wait(smem.keys_full, 0);
 
   // --- The third warpgroup: dQ of each tile, from this block's keys -----------------------------------------
@@ -133,9 +133,9 @@ __global__ void __launch_bounds__(THREADS, 1)
       ptx::mbarrier_wait(smem.ds_full[t % 2], t / 2 % 2);
       if (threadIdx.x % GROUP == 0) request(t + 2);  // both are done with tile t - 1
 #pragma unroll
-      for (int part = 0; part < DQ_PARTS; ++part) {
-        // At D = 64 a part has rows of its own, at D = 128 columns.
-        const int row = D == 64 ? part * DQ_ROWS : 0, column = D == 64 ? 0 : part * DQ_COLS;
+      for (int dq_part = 0; dq_part < DQ_PARTS; ++dq_part) {
+        // At D = 64 it has rows of its own, at D = 128 columns.
+        const int row = D == 64 ? dq_part * DQ_ROWS : 0, column = D == 64 ? 0 : dq_part * DQ_COLS;
         float dQ[DQ_COLS / 8][4];
         ptx::wgmma_fence();  // dQ = dS K: A [64][N] K-major and B [N][64] MN-major
 #pragma unroll
@@ -145,14 +145,14 @@ __global__ void __launch_bounds__(THREADS, 1)
         ptx::wgmma_commit();
         ptx::wgmma_wait<0>();
         ptx::fence_registers(dQ);
-        if (part == DQ_PARTS - 1) {
+        if (dq_part == DQ_PARTS - 1) {
           __syncwarp();
           if (lane == 0) ptx::mbarrier_arrive(smem.ds_empty[t % 2]);
         }
         // Four accumulators of each lane side by side, as one addition takes them; round_sums puts them in place.
 #pragma unroll
         for (int n = 0; n < DQ_COLS / 8; ++n)
-          ptx::red_add_v4(dq_sum + t * M * D + part * DQ_SIZE + n * 4 * GROUP, dQ[n]);
+          ptx::red_add_v4(dq_sum + t * M * D + dq_part * DQ_SIZE + n * 4 * GROUP, dQ[n]);
       }
     }
     if (parts == 1) ptx::barrier_arrive(1, THREADS);
@@ -255,7 +255,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (parts > 1) {
     const int key = k0 + group * GROUP_KEYS;
     if (key >= S) return;
-    const std::size_t at = ((std::size_t(share) * heads + head) * all_tiles * M + key) * D + threadIdx.x % GROUP * 4;
+    const std::size_t at = ((std::size_t(part) * heads + head) * all_tiles * M + key) * D + threadIdx.x % GROUP * 4;
 #pragma unroll
     for (int d = 0; d < D / 8; ++d) {
       const float(&dk4)[4] = dK[d], (&dv4)[4] = dV[d];
