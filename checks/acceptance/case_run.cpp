@@ -34,6 +34,8 @@ struct Run {
   Copies products = Copies::at_wait;  // wgmma's
   std::uint64_t block_order = 0;
   bool crowded = false;  // no block starts while another one waits
+  std::uint64_t seed = 1;
+  bool check = false;
 };
 
 // The first is compared with the oracle, the rest with the first. Two under equal conditions come first: a kernel that
@@ -68,7 +70,8 @@ constexpr Run FEW_MULTIPROCESSORS{.schedule = Schedule::leaders, .copies = Copie
 std::string text(const Run& run) {
   if (!can_schedule())
     return run.multiprocessors ? format("launch, %d multiprocessors", run.multiprocessors) : "launch";
-  return format("schedule %s%s, copies %s%s", name(run.schedule), run.schedule == Schedule::random ? " (seed 1)" : "",
+  return format("schedule %s%s, copies %s%s", name(run.schedule),
+                run.schedule == Schedule::random ? format(" (seed %llu)", (unsigned long long)run.seed).c_str() : "",
                 name(run.copies),
                 run.multiprocessors ? format(", %d multiprocessors", run.multiprocessors).c_str()
                 : run.gaps          ? ", gaps between shared arrays, another fragment layout"
@@ -104,6 +107,13 @@ class CaseRun {
         number_(number),
         grid_(grid_of(subject, test.shape, test.multiprocessors)) {
     result_.test = test;
+    if (!options.first) return;
+    const ExecOptions& o = *options.first;
+    const bool plain = o.schedule == Schedule::ascending && o.copies == Copies::at_wait;
+    own_runs_.push_back({.schedule = o.schedule, .copies = o.copies, .gaps = o.gaps, .fragments = o.fragments});
+    own_runs_.push_back(
+        {plain ? Schedule::round_robin : Schedule::ascending, plain ? Copies::at_issue : Copies::at_wait});
+    for (Run& run : own_runs_) run.seed = o.seed, run.check = o.check;
   }
 
   CaseResult run() {
@@ -114,7 +124,7 @@ class CaseRun {
       return skip("neither end of its grid works on the last head alone, and the heads before it have no memory");
     result_.checked = checked.size(), result_.repeated = repeated.size(), result_.total = grid_.units;
     problem_ = &cached_problem(subject_, result_.test);
-    tensors_ = std::make_unique<Tensors>(subject_, problem_->in);
+    tensors_ = std::make_unique<Tensors>(subject_, problem_->in, !runs()[0].check);
     launch_all(checked, repeated);
     std::ranges::stable_sort(problems_, {}, &Fault::evidence);
     result_.problems = problems_;
@@ -156,12 +166,15 @@ class CaseRun {
     if (!can_schedule() && !subject_.backward && result_.test.group == Group::notes && green()) measure(first);
   }
 
-  std::span<const Run> runs() const { return subject_.backward ? std::span<const Run>(BACKWARD_RUNS) : FORWARD_RUNS; }
+  std::span<const Run> runs() const {
+    if (!own_runs_.empty()) return own_runs_;
+    return subject_.backward ? std::span<const Run>(BACKWARD_RUNS) : FORWARD_RUNS;
+  }
 
   // The indices of the runs that come after the first.
   std::vector<std::size_t> repeats() const {
     const std::size_t count = runs().size() - 1;
-    if (!can_schedule()) return {1};
+    if (!can_schedule() || !own_runs_.empty()) return {1};
     std::vector<std::size_t> some = {1 + number_ % count, 1 + (number_ + 2) % count};
     if (subject_.backward ? options_.full : all_runs(result_.test, options_))
       some.resize(count), std::iota(some.begin(), some.end(), 1u);
@@ -193,7 +206,7 @@ class CaseRun {
   bool launch(const Run& run, const Units& units, Outputs& outputs) {
     Launching how;
     ExecOptions& options = how.options;
-    options.schedule = run.schedule;
+    options.schedule = run.schedule, options.seed = run.seed, options.check = run.check;
     options.copies = run.copies, options.products = run.products;
     options.gaps = run.gaps;
     options.fragments = run.fragments;
@@ -323,6 +336,7 @@ class CaseRun {
   std::vector<std::string> said_;
   std::vector<Fault> problems_;
   CaseResult result_{};
+  std::vector<Run> own_runs_;  // of fuzz
 };
 
 // --- a result as text ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checks/acceptance/problem.hpp"
+#include "common/backend.hpp"
 #include "common/shape.hpp"
 #include "reference/inputs.hpp"
 
@@ -22,6 +23,8 @@ struct AcceptanceOptions {
   // one of the other runs.
   bool turns = false;
   bool verbose = false;  // the table, not a line for each group
+  // Of fuzz: what the launch that the oracle checks runs under; it is repeated once, under a schedule and copies that differ.
+  std::optional<ExecOptions> first = {};
 };
 
 enum class Group {

@@ -38,7 +38,7 @@ static constexpr Command BACKWARD[] = {
     {"once", once_command, "once B H S D [causal]                  one launch, for compute-sanitizer to watch"},
     {"plan", backward_plan_command,
      "plan B H S D [causal]                  the kernels of a call, and their dynamic shared memory"},
-    {"fuzz", backward_fuzz_command, "fuzz [seconds=N] [cases=N] [seed=K]     random problems"},
+    {"fuzz", fuzz_command, "fuzz [seconds=N] [cases=N] [seed=K]     random problems"},
     {"predict", backward_predict_command,
      "predict kind=K say=TEXT [shape=...]     a prediction against what comes out"},
     {"card", backward_card_command, "card [shape=...] [inputs=...]           an exercise's case"},

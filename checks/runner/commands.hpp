@@ -25,7 +25,6 @@ int bench_command(std::span<char*> args);          // bench/gpu/bench.cpp
 int signature_command(std::span<char*> args);      // bugs/signature.cpp
 int once_command(std::span<char*> args);           // bugs/gpu_child_process.cpp
 int fuzz_command(std::span<char*> args);           // fuzz/fuzz.cpp
-int backward_fuzz_command(std::span<char*> args);  // fuzz/backward.cpp
 int blindness_command(std::span<char*> args);      // bugs/blindness.cpp
 int predict_command(std::span<char*> args);        // exercises/predict.cpp
 int card_command(std::span<char*> args);           // exercises/predict.cpp

@@ -1,11 +1,11 @@
 #!/bin/sh
 # make fuzz: random problems on every LAB in turn, `seconds` in all; a line a stage, and what to type where one fails. The words seconds,
-# seed, cases, case, check and only come from the environment; `only` is one case in words, as a failure prints it.
+# seed, cases, check and only come from the environment; `only` is one case in words, as a failure prints it.
 #   fuzz.sh KERNEL...
 set -u; set -f
 die() { echo "fuzz: $1" >&2; exit 2; }
 rest=
-for word in seed cases case check; do
+for word in seed cases check; do
   eval "value=\${$word:-}"
   case $value in *[!0-9]*) die "$word=$value: must be a whole number" ;; ?*) rest="$rest $word=$value" ;; esac
 done
