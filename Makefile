@@ -153,12 +153,12 @@ $(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ) ; @$(CXX) -no-pie -g $^
 # --- kernels ---
 # fixed and checked are a stage's kernel.cu. A bug's is patched, and its #line directives name lines of kernel.cu and of the patch; learn-NN
 # and evolve-ID have a source.cu. Of these the headers, half of the work, are compiled once (-O1 like they), with a printf that names block and thread.
-instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(basename $(firstword $(PRECOMPILED))) -fpch-preprocess
+instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(basename $(PRECOMPILED)) -fpch-preprocess
 compile_gpu = $(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$(@:$(B)/%=%)))) $(LIBRARY_FLAGS:%=-Xcompiler %) -I. -MD \
   -MF $(@:.o=.d) $(if $(findstring /evolve-,$@),-Xptxas -v)
 compile_cpu = CCACHE_SLOPPINESS=pch_defines,time_macros sh checks/scripts/compile_kernel.sh $(B)/frontend $< $@ $(CXX) $(CXXFLAGS) $(KERNEL_FLAGS) $(1) \
   $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD -MF $(@:.o=.d) -MP
-PRECOMPILED := $(if $(GPU),,$(B)/kernel_printf.hpp.gch $(B)/plain_kernel.hpp.gch)
+PRECOMPILED := $(if $(GPU),,$(B)/plain_kernel.hpp.gch)
 FRONTEND := $(if $(GPU),,$(B)/frontend checks/scripts/compile_kernel.sh)
 $(B)/%.hpp.gch: checks/exercises/%.hpp $(B)/flags
 	@$(building) cp $< $(@:.gch=); $(CXX) -x c++-header $(CXXFLAGS) $(KERNEL_FLAGS) -O1 $(INSTRUMENTATION) $(LIBRARY_FLAGS) -fno-plt \
@@ -167,7 +167,7 @@ compile_kernel = @$(building) $(if $(GPU),$(compile_gpu) -MP -c $< -o $@,$(compi
 $(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_kernel)
 $(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags $(FRONTEND) ; $(call compile_kernel,$(INSTRUMENTATION))
 $(if $(OWN),$(B)/$(STAGE)/fixed/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_kernel)
-$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(call compile_kernel,$(INSTRUMENTATION) -include checks/exercises/kernel_printf.hpp)
+$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(call compile_kernel,$(INSTRUMENTATION) -include checks/exercises/plain_kernel.hpp)
 $(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
 $(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
 patch_of = $(firstword $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1).patch)) stages/$(subst /,/bugs/,$(1)).patch)
