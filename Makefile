@@ -72,7 +72,7 @@ KERNEL_FLAGS := $(if $(filter CXXFLAGS,$(typed)),,-fno-var-tracking -fno-strict-
 INSTRUMENTATION := $(if $(SANITIZE),,-fsanitize=thread,bounds -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1)
 ASAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 override CXXFLAGS += $(if $(SANITIZE),-fno-omit-frame-pointer $(ASAN) -fno-sanitize-recover=all -Wno-clobbered)
-# The source marks the functions that the runner asks for (common/stage.hpp); all else is the library's own.
+# The functions that the runner asks for are declared visible (common/attention.hpp); all else is the library's own.
 LIBRARY_FLAGS := -fPIC -fvisibility=hidden
 NVCC := nvcc
 NVCCFLAGS := -std=c++20 -O3 -fmad=false -lineinfo -ccbin $(CXX) -Xcompiler -Wall
