@@ -72,7 +72,7 @@ KERNEL_FLAGS := $(if $(filter CXXFLAGS,$(typed)),,-g1 -fno-strict-aliasing $(if 
 INSTRUMENTATION := $(if $(SANITIZE),,-fsanitize=thread,bounds -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1)
 ASAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 override CXXFLAGS += $(if $(SANITIZE),-fno-omit-frame-pointer $(ASAN) -fno-sanitize-recover=all -Wno-clobbered)
-# The source marks the functions that the runner asks for (common/stage.hpp); all else is the library's own.
+# The functions that the runner asks for are declared visible (common/attention.hpp); all else is the library's own.
 LIBRARY_FLAGS := -fPIC -fvisibility=hidden
 NVCC := nvcc
 NVCCFLAGS := -std=c++20 -O3 -fmad=false -lineinfo -ccbin $(CXX) -Xcompiler -Wall
@@ -153,12 +153,12 @@ $(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ) ; @$(CXX) -no-pie -g $^
 # --- kernels ---
 # fixed and checked are a stage's kernel.cu. A bug's is patched, and its #line directives name lines of kernel.cu and of the patch; learn-NN
 # and evolve-ID have a source.cu. Of these the headers, half of the work, are compiled once (-O1 like they), with a printf that names block and thread.
-instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(basename $(firstword $(PRECOMPILED))) -fpch-preprocess
+instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(basename $(PRECOMPILED)) -fpch-preprocess
 compile_gpu = $(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$(@:$(B)/%=%)))) $(LIBRARY_FLAGS:%=-Xcompiler %) -I. -MD \
   -MF $(@:.o=.d) $(if $(findstring /evolve-,$@),-Xptxas -v)
 compile_cpu = CCACHE_SLOPPINESS=pch_defines,time_macros sh checks/scripts/compile_kernel.sh $(B)/frontend $< $@ $(CXX) $(CXXFLAGS) $(KERNEL_FLAGS) $(1) \
   $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD -MF $(@:.o=.d) -MP
-PRECOMPILED := $(if $(GPU),,$(B)/kernel_printf.hpp.gch $(B)/plain_kernel.hpp.gch)
+PRECOMPILED := $(if $(GPU),,$(B)/plain_kernel.hpp.gch)
 FRONTEND := $(if $(GPU),,$(B)/frontend checks/scripts/compile_kernel.sh)
 $(B)/%.hpp.gch: checks/exercises/%.hpp $(B)/flags
 	@$(building) cp $< $(@:.gch=); $(CXX) -x c++-header $(CXXFLAGS) $(KERNEL_FLAGS) -O1 $(INSTRUMENTATION) $(LIBRARY_FLAGS) -fno-plt \

@@ -13,6 +13,7 @@
 #include "checks/exercises/drills/drill.cuh"
 #include "checks/runner/commands.hpp"
 #include "checks/runner/library.hpp"
+#include "common/fp16.hpp"
 #include "common/gpu_access.hpp"
 #include "common/stage.hpp"
 
@@ -21,34 +22,13 @@ namespace {
 
 constexpr float NEVER_WRITTEN = -12344.0f;  // no drill's answer; a half can hold it
 
-constexpr std::pair<std::string_view, Launches (*)()> DRILLS[] = {{"box", drills::box},
-                                                                  {"chain", drills::chain},
-                                                                  {"copies", drills::copies},
-                                                                  {"k_major", drills::k_major},
-                                                                  {"lazy", drills::lazy},
-                                                                  {"map", drills::map},
-                                                                  {"matrices", drills::matrices},
-                                                                  {"merge", drills::merge},
-                                                                  {"mn_major", drills::mn_major},
-                                                                  {"phases", drills::phases},
-                                                                  {"pieces", drills::pieces},
-                                                                  {"producer", drills::producer},
-                                                                  {"product", drills::product},
-                                                                  {"ring", drills::ring},
-                                                                  {"shared_tile", drills::shared_tile},
-                                                                  {"store", drills::store},
-                                                                  {"swizzle", drills::swizzle},
-                                                                  {"tile_map", drills::tile_map},
-                                                                  {"turns", drills::turns},
-                                                                  {"transposed", drills::transposed},
-                                                                  {"warpgroup", drills::warpgroup}};
-
 // Of the library that is loaded, build/cpu/drill-NAME/VARIANT/kernel.so.
 Launches launches() {
-  const std::string name = stage_name();
-  for (const auto& [drill, launches] : DRILLS)
-    if (name == "drill-" + std::string(drill)) return launches();
-  throw BadInput(name + ": checks/exercises/drills/drill.cpp has no drill of that name");
+  std::string name = stage_name();
+  std::ranges::replace(name, '-', '_');
+  const auto launches = reinterpret_cast<Launches (*)()>(beside_runner("commands.so", name.c_str()));
+  if (!launches) throw BadInput("checks/exercises/drills has no " + name + "()");
+  return launches();
 }
 
 // The results of one launch; `failure` is "" if it went well.
@@ -68,21 +48,22 @@ DrillRan run(const Drill& d, const ExecOptions& options) {
   static const auto launch = reinterpret_cast<decltype(&::drill)>(library_symbol("drill"));
   set_exec_options(options);
   take_exec_report();
-  const std::size_t count = d.right.size(), in_bytes = d.in.size() * sizeof(fp16);
-  const std::size_t out_bytes = count * (d.halves ? sizeof(fp16) : sizeof(float));
-  std::vector<fp16> halves(d.halves ? count : 0, to_fp16(NEVER_WRITTEN));
+  const std::size_t in_bytes = d.in.size() * sizeof(fp16);
+  const std::size_t out_bytes = d.right.size() * (d.halves ? sizeof(fp16) : sizeof(float));
+  std::vector<fp16> in_halves, out_halves(d.halves ? d.right.size() : 0, to_fp16(NEVER_WRITTEN));
+  for (const float x : d.in) in_halves.push_back(to_fp16(x));
   DrillRan ran;
-  ran.out.assign(count, NEVER_WRITTEN);
-  void* const host = d.halves ? static_cast<void*>(halves.data()) : ran.out.data();
+  ran.out.assign(d.right.size(), NEVER_WRITTEN);
+  void* const host = d.halves ? static_cast<void*>(out_halves.data()) : ran.out.data();
   void *in = nullptr, *out = nullptr;
   cudaMalloc(&in, in_bytes), cudaMalloc(&out, out_bytes);
-  cudaMemcpy(in, d.in.data(), in_bytes, cudaMemcpyHostToDevice);
+  cudaMemcpy(in, in_halves.data(), in_bytes, cudaMemcpyHostToDevice);
   cudaMemcpy(out, host, out_bytes, cudaMemcpyHostToDevice);
   const cudaError_t launched = launch(static_cast<half*>(in), static_cast<float*>(out), d.size.data(), nullptr);
   const cudaError_t finished = synchronize_within(HANG_SECONDS);
   cudaMemcpy(host, out, out_bytes, cudaMemcpyDeviceToHost);
   cudaFree(in), cudaFree(out);
-  for (std::size_t i = 0; i < halves.size(); ++i) ran.out[i] = to_float(halves[i]);
+  for (std::size_t i = 0; i < out_halves.size(); ++i) ran.out[i] = to_float(out_halves[i]);
   ran.report = take_exec_report();
   set_exec_options({});
   if (launched != cudaSuccess || finished != cudaSuccess)
@@ -121,20 +102,14 @@ class Recorder final : public ExecWatcher {
 
 unsigned input_seed = 0;
 
-std::vector<fp16> small_numbers(std::size_t count) {
-  std::vector<fp16> in(count);
-  for (std::size_t i = 0; i < count; ++i) in[i] = to_fp16(small_number(unsigned(i)));
+std::vector<float> small_numbers(std::size_t count) {
+  std::vector<float> in(count);
+  for (std::size_t i = 0; i < count; ++i) in[i] = small_number(unsigned(i));
   return in;
 }
 
-std::vector<float> as_floats(const std::vector<fp16>& in) {
-  std::vector<float> x;
-  for (const fp16 h : in) x.push_back(to_float(h));
-  return x;
-}
-
 void multiply(Drill& d, std::size_t M, std::size_t N, std::size_t K, bool transposed) {
-  const std::vector<float> x = as_floats(d.in);
+  const std::vector<float>& x = d.in;
   for (std::size_t row = 0; row < M; ++row)
     for (std::size_t col = 0; col < N; ++col) {
       float sum = 0;

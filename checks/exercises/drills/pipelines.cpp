@@ -4,7 +4,7 @@
 
 #include "checks/exercises/drills/drill.hpp"
 
-namespace lab::drills {
+namespace lab {
 namespace {
 
 using Kind = ExecEvent::Kind;
@@ -105,7 +105,7 @@ std::string turns_order(int tiles, Events events) {
 
 }  // namespace
 
-Launches chain() {  // the sum of f(Q K^T) V over tiles
+extern "C" Launches drill_chain() {  // the sum of f(Q K^T) V over tiles
   constexpr int N = 64, TILE = N * N;
   Launches all;
   for (const int tiles : {1, 4}) {
@@ -114,7 +114,7 @@ Launches chain() {  // the sum of f(Q K^T) V over tiles
             .in = small_numbers((1 + 2 * tiles) * TILE),
             .right = std::vector<float>(TILE),
             .order = [=](Events events) { return chain_order(tiles, events); }};
-    const std::vector<float> x = as_floats(d.in);
+    const std::vector<float>& x = d.in;
     for (int t = 0; t < tiles; ++t)
       for (int row = 0; row < N; ++row)
         for (int key = 0; key < N; ++key) {
@@ -127,7 +127,7 @@ Launches chain() {  // the sum of f(Q K^T) V over tiles
   return all;
 }
 
-Launches producer() {  // a 64 x 64 product
+extern "C" Launches drill_producer() {  // a 64 x 64 product
   Launches all;
   for (const int steps : {1, 5}) {
     Drill d{.name = number_of(steps, "step"),
@@ -140,7 +140,7 @@ Launches producer() {  // a 64 x 64 product
   return all;
 }
 
-Launches ring() {  // the sum of all tiles
+extern "C" Launches drill_ring() {  // the sum of all tiles
   constexpr int TILE = 32 * 64;
   Launches all;
   for (const int tiles : {1, 3, 8}) {
@@ -149,13 +149,13 @@ Launches ring() {  // the sum of all tiles
             .in = small_numbers(tiles * TILE),
             .right = std::vector<float>(TILE),
             .order = [=](Events events) { return ring_order(tiles, events); }};
-    for (int i = 0; i < tiles * TILE; ++i) d.right[i % TILE] += to_float(d.in[i]);
+    for (int i = 0; i < tiles * TILE; ++i) d.right[i % TILE] += d.in[i];
     all.push_back(d);
   }
   return all;
 }
 
-Launches shared_tile() {  // sums over all tiles, each block's of other columns
+extern "C" Launches drill_shared_tile() {  // sums over all tiles, each block's of other columns
   constexpr int TILE = 64 * 64;
   Launches all;
   for (const int tiles : {1, 5}) {
@@ -163,13 +163,13 @@ Launches shared_tile() {  // sums over all tiles, each block's of other columns
             .size = {tiles},
             .in = small_numbers(tiles * TILE),
             .right = std::vector<float>(2 * 128)};
-    for (int i = 0; i < tiles * TILE; ++i) d.right[i % 2 * 128 + i % TILE / 32] += to_float(d.in[i]);
+    for (int i = 0; i < tiles * TILE; ++i) d.right[i % 2 * 128 + i % TILE / 32] += d.in[i];
     all.push_back(d);
   }
   return all;
 }
 
-Launches turns() {  // sums of positive scores
+extern "C" Launches drill_turns() {  // sums of positive scores
   constexpr int TILE = 64 * 64;
   Launches all;
   for (const int tiles : {1, 2}) {
@@ -177,7 +177,7 @@ Launches turns() {  // sums of positive scores
             .size = {tiles},
             .in = small_numbers((2 + tiles) * TILE),
             .order = [=](Events events) { return turns_order(tiles, events); }};
-    const std::vector<float> x = as_floats(d.in);
+    const std::vector<float>& x = d.in;
     for (int row = 0; row < 128; ++row) {
       float sum = 0;
       for (int key = 0; key < 64 * tiles; ++key) {
@@ -192,4 +192,4 @@ Launches turns() {  // sums of positive scores
   return all;
 }
 
-}  // namespace lab::drills
+}  // namespace lab

@@ -1,7 +1,6 @@
 // A producer warp: D = A B^T by wgmma, 64 columns of A and B per step. `in` holds A and then B, each 64 rows of 64 * steps
 // halves, loaded in boxes of 64 x 64 under the 128-byte swizzle. `out` is D, [64][64].
 #include "checks/exercises/drills/drill.cuh"
-#include "common/ptx/mbarrier.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/wgmma_layout.hpp"

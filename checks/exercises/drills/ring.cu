@@ -1,7 +1,6 @@
 // A ring of slots between a producer warp, which requests tiles, and four consumers. `in` holds 32 * tiles rows of 64
 // halves; tile t is the 32 rows from 32 t on. out[32][64] is the sum of all tiles, element by element.
 #include "checks/exercises/drills/drill.cuh"
-#include "common/ptx/mbarrier.cuh"
 #include "common/ptx/tma.cuh"
 
 using namespace lab;

@@ -3,7 +3,6 @@
 // row and each 32 columns the 16 at odd (r = 1) or even (r = 0) places: out[r][2 * row + column / 32].
 #include "checks/exercises/drills/drill.cuh"
 #include "common/ptx/cluster.cuh"
-#include "common/ptx/mbarrier.cuh"
 #include "common/ptx/tma.cuh"
 
 using namespace lab;

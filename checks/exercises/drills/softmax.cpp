@@ -4,11 +4,11 @@
 
 #include "checks/exercises/drills/drill.hpp"
 
-namespace lab::drills {
+namespace lab {
 
 // Scores are close enough together that every sum is exact: the result does not depend on the reference, unless a weight
 // does not fit a half.
-Launches lazy() {
+extern "C" Launches drill_lazy() {
   constexpr int ROWS = 4, TILES = 8, HIDDEN = -99;  // HIDDEN: a tile without a visible key
   // Each tile's largest score: never above the first; 8 above it, then 9; hidden at first; up by exactly 8, then by more.
   constexpr int LARGEST[ROWS][TILES] = {{5, 3, 5, 4, 0, 2, 5, 1},
@@ -23,10 +23,10 @@ Launches lazy() {
         const bool hidden = LARGEST[row][t] == HIDDEN || lane % 11 == 5;
         return hidden ? -INFINITY : float(LARGEST[row][t] - (lane * 7 + t * 5 + row) % 32 / 16);
       };
-      for (int lane = 0; lane < 32; ++lane) d.in.push_back(to_fp16(score(lane)));
+      for (int lane = 0; lane < 32; ++lane) d.in.push_back(score(lane));
       for (int lane = 0; lane < 32; ++lane) {
         const float value = small_number((row * TILES + t) * 32 + lane);
-        d.in.push_back(to_fp16(value));
+        d.in.push_back(value);
         const double weight = std::exp2(double(score(lane)));
         l += weight, o += weight * double(value);
       }
@@ -36,7 +36,7 @@ Launches lazy() {
   return {d};
 }
 
-Launches merge() {  // the softmax over both blocks' keys
+extern "C" Launches drill_merge() {  // the softmax over both blocks' keys
   constexpr int ROWS = 64, COLUMNS = 16;
   Drill d{.name = "64 rows"};
   // The first block of every eighth row sees no key, the second block of the row after it neither.
@@ -49,8 +49,8 @@ Launches merge() {  // the softmax over both blocks' keys
   };
   for (int block = 0; block < 2; ++block)
     for (int row = 0; row < ROWS; ++row) {
-      d.in.push_back(to_fp16(reference(block, row))), d.in.push_back(to_fp16(l_of(block, row)));
-      for (int c = 0; c < COLUMNS; ++c) d.in.push_back(to_fp16(o_of(block, row, c)));
+      d.in.push_back(reference(block, row)), d.in.push_back(l_of(block, row));
+      for (int c = 0; c < COLUMNS; ++c) d.in.push_back(o_of(block, row, c));
     }
   for (int row = 0; row < ROWS; ++row)
     for (int c = 0; c < COLUMNS; ++c) {
@@ -66,7 +66,7 @@ Launches merge() {  // the softmax over both blocks' keys
 }
 
 // Each piece's sum, and which block worked on which piece of the list.
-Launches pieces() {
+extern "C" Launches drill_pieces() {
   struct Piece {
     int sequence, tile;
   };
@@ -77,7 +77,7 @@ Launches pieces() {
     Drill d{.name = "", .size = {int(tiles.size()), blocks}};
     for (const int count : tiles) {
       d.name += (d.name.empty() ? "" : "+") + std::to_string(count);
-      d.in.push_back(to_fp16(float(count)));
+      d.in.push_back(float(count));
     }
     d.name += " tiles";
     std::vector<Piece> list;
@@ -86,7 +86,7 @@ Launches pieces() {
       float sum = 0;
       for (int tile = 0; tile < tiles[s]; ++tile) {
         for (int i = 0; i < 32; ++i, ++place) {
-          d.in.push_back(to_fp16(small_number(place)));
+          d.in.push_back(small_number(place));
           sum += small_number(place);
         }
         d.right.push_back(sum);
@@ -103,4 +103,4 @@ Launches pieces() {
   return all;
 }
 
-}  // namespace lab::drills
+}  // namespace lab
