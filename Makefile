@@ -72,7 +72,7 @@ KERNEL_FLAGS := $(if $(filter CXXFLAGS,$(typed)),,-fno-var-tracking -fno-strict-
 INSTRUMENTATION := $(if $(SANITIZE),,-fsanitize=thread,bounds -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1)
 ASAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 override CXXFLAGS += $(if $(SANITIZE),-fno-omit-frame-pointer $(ASAN) -fno-sanitize-recover=all -Wno-clobbered)
-# The source marks the functions that the runner asks for (common/stage.hpp); all else is the library's own.
+# The functions that the runner asks for are declared visible (common/attention.hpp); all else is the library's own.
 LIBRARY_FLAGS := -fPIC -fvisibility=hidden
 NVCC := nvcc
 NVCCFLAGS := -std=c++20 -O3 -fmad=false -lineinfo -ccbin $(CXX) -Xcompiler -Wall
@@ -112,8 +112,7 @@ core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/g
   $(patsubst %,checks/%.cpp,runner/library runner/run runner/forked bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
 # commands.so: all commands but a stage's test, which waits for the runner alone.
 bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) reference/wrong_answers.cpp
-exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises)) \
-  $(if $(GPU),,checks/exercises/drills/drill.cpp)
+exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises $(if $(GPU),,checks/exercises/drills)))
 evidence_text := checks/runner/commands.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
   $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
 search_text := $(call all_in,checks/search checks/search/$(backend))
@@ -138,7 +137,6 @@ $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
 $(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected exec_collectives exec_memory reference wgmma)): OPTIMISE = -O1 -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
 $(MORE_OBJ): POSITION := -fPIC
-$(B)/obj/checks/exercises/drills/%: POSITION := $(LIBRARY_FLAGS)
 compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP
 $(B)/obj/%.o: %.cpp $(B)/flags ; @$(building) $(compile) -c $< -o $@
 $(foreach text,$(TEXTS),$(call held,$(B)/obj/$(text).text,'#include "%s"\n' $($(text))))
@@ -155,12 +153,12 @@ $(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ) ; @$(CXX) -no-pie -g $^
 # --- kernels ---
 # fixed and checked are a stage's kernel.cu. A bug's is patched, and its #line directives name lines of kernel.cu and of the patch; learn-NN
 # and evolve-ID have a source.cu. Of these the headers, half of the work, are compiled once (-O1 like they), with a printf that names block and thread.
-instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(basename $(firstword $(PRECOMPILED))) -fpch-preprocess
+instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(basename $(PRECOMPILED)) -fpch-preprocess
 compile_gpu = $(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$(@:$(B)/%=%)))) $(LIBRARY_FLAGS:%=-Xcompiler %) -I. -MD \
   -MF $(@:.o=.d) $(if $(findstring /evolve-,$@),-Xptxas -v)
 compile_cpu = CCACHE_SLOPPINESS=pch_defines,time_macros sh checks/scripts/compile_kernel.sh $(B)/frontend $< $@ $(CXX) $(CXXFLAGS) $(KERNEL_FLAGS) $(1) \
   $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD -MF $(@:.o=.d) -MP
-PRECOMPILED := $(if $(GPU),,$(B)/kernel_printf.hpp.gch $(B)/plain_kernel.hpp.gch)
+PRECOMPILED := $(if $(GPU),,$(B)/plain_kernel.hpp.gch)
 FRONTEND := $(if $(GPU),,$(B)/frontend checks/scripts/compile_kernel.sh)
 $(B)/%.hpp.gch: checks/exercises/%.hpp $(B)/flags
 	@$(building) cp $< $(@:.gch=); $(CXX) -x c++-header $(CXXFLAGS) $(KERNEL_FLAGS) -O1 $(INSTRUMENTATION) $(LIBRARY_FLAGS) -fno-plt \
@@ -169,7 +167,7 @@ compile_kernel = @$(building) $(if $(GPU),$(compile_gpu) -MP -c $< -o $@,$(compi
 $(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_kernel)
 $(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags $(FRONTEND) ; $(call compile_kernel,$(INSTRUMENTATION))
 $(if $(OWN),$(B)/$(STAGE)/fixed/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_kernel)
-$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(call compile_kernel,$(INSTRUMENTATION) -include checks/exercises/kernel_printf.hpp)
+$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(call compile_kernel,$(INSTRUMENTATION) -include checks/exercises/plain_kernel.hpp)
 $(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
 $(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
 patch_of = $(firstword $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1).patch)) stages/$(subst /,/bugs/,$(1)).patch)
@@ -178,8 +176,7 @@ $(B)/%/kernel.cu: stages/$$(*D)/kernel.cu $$(call patch_of,$$(subst /bug-,/,$$*)
 # The runner reads what a stage is for beside its kernels.
 $(B)/%/kernel.so: $(B)/%/kernel.o $(B)/$$(*D)/stage.conf ; @$(linked)
 $(B)/%/stage.conf: $$(if $$(findstring own/,$$*),$(OWN),stages/$$*)/stage.conf ; @mkdir -p $(@D); cp $< $@
-# One instruction's kernel, build/cpu/drill-NAME/learn-NN/kernel.so, with NAME's inputs and answer.
-$(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(*D).o ; @$(linked)
+$(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o ; @$(linked)
 $(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_BUGS)/$$*/*.cpp)) $(B)/flags
 	@$(building) sh checks/scripts/signatures.sh $(filter %.cpp,$^) > $(@:.so=.text)
 	@$(CXX) $(CXXFLAGS) -O1 $(LINES) $(LIBRARY_FLAGS) $(INCLUDES) -MMD -MP -MF $(@:.so=.d) -MT $@ -shared -x c++ $(@:.so=.text) -o $@

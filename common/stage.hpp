@@ -12,9 +12,6 @@
 #include "common/attention.hpp"
 #include "common/build_info.hpp"
 
-// A function that a kernel's library exports; all else in it is hidden.
-#define LAB_EXPORT extern "C" __attribute__((visibility("default")))
-
 namespace lab {
 
 // One array of a shared-memory plan, as the kernel carves it.

@@ -1,4 +1,4 @@
-// Not through kernel_printf.hpp: here printf is C's own.
+// What a kernel prints, by the printf of plain_kernel.hpp. Here printf is C's own.
 #include <cuda_runtime.h>
 
 #include <cstdarg>

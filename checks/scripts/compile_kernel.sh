@@ -1,18 +1,16 @@
 #!/bin/sh
-# compile_kernel.sh FRONTEND SOURCE OBJECT COMPILER...: a kernel for the CPU. Plain CUDA is preprocessed, rewritten by the front end, and
-# compiled. COMPILER holds its flags, with what it writes of dependencies.
+# compile_kernel.sh FRONTEND SOURCE OBJECT COMPILER...: a kernel for the CPU is preprocessed, rewritten by the front end, and compiled.
+# COMPILER holds its flags, with what it writes of dependencies, and perhaps the -include of what stands instead of plain_cuda.h.
 set -u
 frontend=$1 source=$2 object=$3; shift 3
-grep -q '<<<' "$source" || exec "$@" -x c++ -c "$source" -o "$object"
 # Of two makes that build one kernel at a time each has files of its own.
 expanded=${object%.o}.$$.ii rewritten=${object%.o}.$$.rewritten.ii
 trap 'rm -f "$expanded" "$rewritten"' EXIT
-# A header in front of kernels of exercises and bugs has a twin for plain CUDA.
 skip= header=common/cpu/plain_cuda.h
 for word; do
   shift
   case $skip$word in
-    next*) skip= header=$(dirname "$word")/plain_kernel.hpp ;;
+    next*) skip= header=$word ;;
     -include) skip=next ;;
     *) set -- "$@" "$word" ;;
   esac

@@ -1,6 +1,5 @@
-// runner KERNEL drill: launches the kernel of one instruction, or of one mechanism, under every schedule and time of copying, with
-// the checker on, and compares what comes out bit for bit. runner KERNEL order: the order in which it does things. runner KERNEL counts: how
-// often it does them.
+// runner KERNEL drill: launches a drill under every schedule and time of copying, with the checker on, and compares what
+// comes out bit for bit. runner KERNEL order: the order in which it does things. runner KERNEL counts: how often.
 #include "checks/exercises/drills/drill.hpp"
 
 #include <algorithm>
@@ -11,8 +10,10 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/exercises/counts.hpp"
+#include "checks/exercises/drills/drill.cuh"
 #include "checks/runner/commands.hpp"
 #include "checks/runner/library.hpp"
+#include "common/fp16.hpp"
 #include "common/gpu_access.hpp"
 #include "common/stage.hpp"
 
@@ -21,7 +22,14 @@ namespace {
 
 constexpr float NEVER_WRITTEN = -12344.0f;  // no drill's answer; a half can hold it
 
-std::vector<Drill> drills() { return reinterpret_cast<decltype(&the_drills)>(library_symbol("the_drills"))(); }
+// Of the library that is loaded, build/cpu/drill-NAME/VARIANT/kernel.so.
+Launches launches() {
+  std::string name = stage_name();
+  std::ranges::replace(name, '-', '_');
+  const auto launches = reinterpret_cast<Launches (*)()>(beside_runner("commands.so", name.c_str()));
+  if (!launches) throw BadInput("checks/exercises/drills has no " + name + "()");
+  return launches();
+}
 
 // The results of one launch; `failure` is "" if it went well.
 struct DrillRan {
@@ -37,29 +45,25 @@ ExecOptions options_of(Schedule schedule, Copies copies) {
 }
 
 DrillRan run(const Drill& d, const ExecOptions& options) {
+  static const auto launch = reinterpret_cast<decltype(&::drill)>(library_symbol("drill"));
   set_exec_options(options);
   take_exec_report();
-  const std::size_t count = d.right.size(), bytes = count * (d.halves ? sizeof(half) : sizeof(float));
-  std::vector<half> in(d.in.size());
-  std::copy_n(reinterpret_cast<const half*>(d.in.data()), in.size(), in.data());
-  std::vector<fp16> halves(d.halves ? count : 0, to_fp16(NEVER_WRITTEN));
+  const std::size_t in_bytes = d.in.size() * sizeof(fp16);
+  const std::size_t out_bytes = d.right.size() * (d.halves ? sizeof(fp16) : sizeof(float));
+  std::vector<fp16> in_halves, out_halves(d.halves ? d.right.size() : 0, to_fp16(NEVER_WRITTEN));
+  for (const float x : d.in) in_halves.push_back(to_fp16(x));
   DrillRan ran;
-  ran.out.assign(count, NEVER_WRITTEN);
-  void* const host = d.halves ? static_cast<void*>(halves.data()) : ran.out.data();
-  half* device_in = nullptr;
-  float* device_out = nullptr;
-  if (cudaMalloc(&device_in, in.size() * sizeof(half)) != cudaSuccess ||
-      cudaMalloc(reinterpret_cast<void**>(&device_out), bytes) != cudaSuccess) {
-    ran.failure = "no memory";
-    return ran;
-  }
-  cudaMemcpy(device_in, in.data(), in.size() * sizeof(half), cudaMemcpyHostToDevice);
-  cudaMemcpy(device_out, host, bytes, cudaMemcpyHostToDevice);
-  const cudaError_t launched = d.start(device_in, device_out);
+  ran.out.assign(d.right.size(), NEVER_WRITTEN);
+  void* const host = d.halves ? static_cast<void*>(out_halves.data()) : ran.out.data();
+  void *in = nullptr, *out = nullptr;
+  cudaMalloc(&in, in_bytes), cudaMalloc(&out, out_bytes);
+  cudaMemcpy(in, in_halves.data(), in_bytes, cudaMemcpyHostToDevice);
+  cudaMemcpy(out, host, out_bytes, cudaMemcpyHostToDevice);
+  const cudaError_t launched = launch(static_cast<half*>(in), static_cast<float*>(out), d.size.data(), nullptr);
   const cudaError_t finished = synchronize_within(HANG_SECONDS);
-  cudaMemcpy(host, device_out, bytes, cudaMemcpyDeviceToHost);
-  cudaFree(device_in), cudaFree(device_out);
-  for (std::size_t i = 0; i < halves.size(); ++i) ran.out[i] = to_float(halves[i]);
+  cudaMemcpy(host, out, out_bytes, cudaMemcpyDeviceToHost);
+  cudaFree(in), cudaFree(out);
+  for (std::size_t i = 0; i < out_halves.size(); ++i) ran.out[i] = to_float(out_halves[i]);
   ran.report = take_exec_report();
   set_exec_options({});
   if (launched != cudaSuccess || finished != cudaSuccess)
@@ -98,12 +102,28 @@ class Recorder final : public ExecWatcher {
 
 unsigned input_seed = 0;
 
+std::vector<float> small_numbers(std::size_t count) {
+  std::vector<float> in(count);
+  for (std::size_t i = 0; i < count; ++i) in[i] = small_number(unsigned(i));
+  return in;
+}
+
+void multiply(Drill& d, std::size_t M, std::size_t N, std::size_t K, bool transposed) {
+  const std::vector<float>& x = d.in;
+  for (std::size_t row = 0; row < M; ++row)
+    for (std::size_t col = 0; col < N; ++col) {
+      float sum = 0;
+      for (std::size_t k = 0; k < K; ++k) sum += x[row * K + k] * x[M * K + (transposed ? col * K + k : k * N + col)];
+      d.right.push_back(sum);
+    }
+}
+
 int drill_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"seed"};
   input_seed = unsigned(KeyValues(args, KEYS).whole("seed", UINT64_MAX));
   std::size_t numbers = 0;
   int runs = 0;
-  for (const Drill& d : drills()) {
+  for (const Drill& d : launches()) {
     numbers += d.right.size();
     for (const Schedule schedule : SCHEDULES)
       for (const Copies copies : COPY_TIMES) {
@@ -117,7 +137,7 @@ int drill_command(std::span<char*> args) {
 
 int order_command(std::span<char*> args) {
   if (!args.empty()) throw BadInput("order takes no arguments");
-  for (const Drill& d : drills())
+  for (const Drill& d : launches())
     for (const Schedule schedule : SCHEDULES) {
       if (!d.order) continue;
       Recorder recorder;
@@ -133,7 +153,7 @@ int order_command(std::span<char*> args) {
 int drill_counts_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape"};
   const std::string which = KeyValues(args, KEYS).require("shape");
-  for (const Drill& d : drills()) {
+  for (const Drill& d : launches()) {
     if (d.name != which) continue;
     WordCounter counter;
     ExecOptions options = options_of(Schedule::ascending, Copies::at_wait);
@@ -144,50 +164,6 @@ int drill_counts_command(std::span<char*> args) {
     return counter.print(), 0;
   }
   throw BadInput("shape=" + which + ": there is no launch of that name");
-}
-
-void multiply(Drill& d, std::size_t M, std::size_t N, std::size_t K, bool transposed) {
-  const std::vector<float> x = as_floats(d.in);
-  for (std::size_t row = 0; row < M; ++row)
-    for (std::size_t col = 0; col < N; ++col) {
-      float sum = 0;
-      for (std::size_t k = 0; k < K; ++k) sum += x[row * K + k] * x[M * K + (transposed ? col * K + k : k * N + col)];
-      d.right.push_back(sum);
-    }
-}
-
-TensorShape matrix_of(std::size_t rows, std::size_t columns, unsigned box_rows, unsigned box_columns, Swizzle swizzle) {
-  TensorShape t;
-  t.extent[0] = columns, t.stride[0] = sizeof(half), t.box[0] = box_columns;
-  t.extent[1] = rows, t.stride[1] = columns * sizeof(half), t.box[1] = box_rows;
-  t.swizzle = swizzle;
-  return t;
-}
-
-std::string asked_elsewhere(std::span<const ExecEvent> events, int warp) {
-  for (const ExecEvent& e : events)
-    if (e.kind == ExecEvent::Kind::tma_issue && e.warp != warp)
-      return "warp " + std::to_string(e.warp) + " asks for a tile; warp " + std::to_string(warp) + " is to ask for all";
-  return "";
-}
-
-Overlap overlap_of(std::span<const ExecEvent> events) {
-  Overlap overlap;
-  int under_way = 0;
-  for (const ExecEvent& e : events) {
-    if (e.warp != 0) continue;
-    if (e.kind == ExecEvent::Kind::wgmma_commit) overlap.most = std::max(overlap.most, ++under_way);
-    if (e.kind != ExecEvent::Kind::wgmma_wait) continue;
-    overlap.waits += under_way == 2 && e.bytes == 1;
-    under_way = std::min(under_way, e.bytes);
-  }
-  return overlap;
-}
-
-std::string too_little(const Overlap& overlap, int wanted, const std::string& of) {
-  if (overlap.waits >= wanted) return "";
-  return "a wait leaves one of two groups under way " + std::to_string(overlap.waits) + " times; it must " +
-         std::to_string(wanted) + " times, once for each " + of + " but the first";
 }
 
 }  // namespace lab

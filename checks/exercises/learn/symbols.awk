@@ -1,15 +1,11 @@
 # Of what `nm -C -u` prints: the first symbol that a kernel has no use for. Beside the CUDA that the CPU backend spells, what a launcher
-# needs, and mathematics; ex2, rcp, __expf and __fdividef; common/plan.hpp, common/input_maps.hpp.
+# needs, and mathematics; ex2, rcp, __expf and __fdividef.
 BEGIN {
-  some = "_GLOBAL_OFFSET_TABLE_|_Unwind_Resume|__gxx_personality_v0|lab::stage_conf|lab::stage_conf()|lab::stage_name()|lab::multiprocessors()|" \
-    "blockIdx|threadIdx|blockDim|gridDim|strlen|memcpy|memmove|memset|memcmp|printf|puts|putchar|lab_kernel_printf|__printf_chk|" \
-    "snprintf|__snprintf_chk|fwrite|fprintf|stderr|lab_refused|cudaGetLastError()|__stack_chk_fail|abort|std::terminate()"
+  some = "_GLOBAL_OFFSET_TABLE_|_Unwind_Resume|__gxx_personality_v0|blockIdx|threadIdx|blockDim|gridDim|strlen|memcpy|memmove|memset|memcmp|" \
+    "printf|puts|putchar|lab_kernel_printf|__printf_chk|snprintf|__snprintf_chk|fwrite|fprintf|stderr|lab_refused|cudaGetLastError()|" \
+    "__stack_chk_fail|abort|std::terminate()"
   begins = "lab::plain::|lab::ex2_approx_ftz(|lab::rcp_approx_ftz(|lab::fast_exp(|lab::fast_divide(|cudaMemset(|cudaDeviceGetAttribute(|" \
-    "cudaGetDevice(|cudaGetDriverEntryPoint(|lab::set_launch_message(|" \
-    "lab::make_tensor_map(|lab::persistent_blocks(|lab::check_budget(|lab::attention_name[|lab::plan_of(|lab::plan_by(|lab::launch_by(|" \
-    "lab::SmemCount::|lab::LaunchPlan::|lab::InputMaps::make(|lab::head_tiles_map(|operator new|operator delete|__cxa_|__tsan_|" \
-    "std::__throw_|std::invalid_argument::|std::runtime_error::|std::logic_error::|std::__cxx11::basic_string<|std::__detail::|" \
-    "typeinfo for std::|vtable for __cxxabiv1::|vtable for std::|std::exception::|__asan_|__ubsan_"
+    "cudaGetDevice(|cudaGetDriverEntryPoint(|operator new|operator delete|__cxa_|__tsan_|std::__throw_|vtable for __cxxabiv1::|__asan_|__ubsan_"
   split(some, list, "|"); for (i in list) allowed[list[i]]
   starts = split(begins, start, "|")
   mathematics = "^(exp|exp2|expm1|log|log2|log1p|sqrt|fmax|fmin|fabs|fma|pow|floor|ceil|round|trunc|rint|tanh|sin|cos|fmod|lrint|lround|" \
