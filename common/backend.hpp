@@ -53,7 +53,7 @@ struct ExecOptions {
   // The order in which blocks are started: 0 ascending, 1 descending, else shuffled by this seed. One after the other
   // with workers = 1; with more they overlap.
   std::uint64_t block_order = 0;
-  // Room for as many blocks as there are workers: a block that waits for a semaphore keeps its place, and none starts in
+  // Room for as many blocks as there are workers: a block that waits for another keeps its place, and none starts in
   // its stead. In the ascending order a kernel whose blocks wait only for earlier ones ends even so.
   bool crowded = false;
   bool dry = false;  // launches are recorded (ExecReport::launched), and none is made

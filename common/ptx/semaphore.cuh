@@ -1,42 +1,14 @@
 // An order between blocks: a counter in global memory that one block raises and another waits for. ld.acquire.gpu and
 // red.release.gpu, sm_70. (PTX ISA, "ld", "red", "Memory Consistency Model".)
 //
-//   A semaphore_wait that sees a new value orders all that follows it behind all that its semaphore_add follows: the
-//   accesses of that thread, and those of others before a barrier that it has passed. The counter starts from zeros that
-//   an earlier launch wrote. A block that waits keeps its multiprocessor, so the block that raises the counter must have
-//   been started before it.
+//   A load that sees a new value orders all that follows it behind all that the addition follows: the accesses of that
+//   thread, and those of others before a barrier that it has passed. The counter starts from zeros that an earlier launch
+//   wrote. A block that waits keeps its multiprocessor, so the block that raises the counter must have been started
+//   before it.
 #pragma once
 #include <cuda_runtime.h>
 
-#ifndef __CUDACC__
-namespace lab::cpu {
-void semaphore_wait(const unsigned* counter, unsigned value);
-void semaphore_add(unsigned* counter);
-}  // namespace lab::cpu
-#endif
-
 namespace lab::ptx {
-
-// Returns when the counter is `value`.
-__device__ __forceinline__ void semaphore_wait(const unsigned* counter, unsigned value) {
-#ifdef __CUDACC__
-  unsigned now;
-  do {
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
-  } while (now != value);
-#else
-  cpu::semaphore_wait(counter, value);
-#endif
-}
-
-// Adds 1 to the counter.
-__device__ __forceinline__ void semaphore_add(unsigned* counter) {
-#ifdef __CUDACC__
-  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(counter) : "memory");
-#else
-  cpu::semaphore_add(counter);
-#endif
-}
 
 #ifdef __CUDACC__
 // ld.acquire.gpu.global.u32
