@@ -112,8 +112,7 @@ core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/g
   $(patsubst %,checks/%.cpp,runner/library runner/run runner/forked bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
 # commands.so: all commands but a stage's test, which waits for the runner alone.
 bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) reference/wrong_answers.cpp
-exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises)) \
-  $(if $(GPU),,checks/exercises/drills/drill.cpp)
+exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises $(if $(GPU),,checks/exercises/drills)))
 evidence_text := checks/runner/commands.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
   $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
 search_text := $(call all_in,checks/search checks/search/$(backend))
@@ -138,7 +137,6 @@ $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
 $(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected reference wgmma)): OPTIMISE = -O1 -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
 $(MORE_OBJ): POSITION := -fPIC
-$(B)/obj/checks/exercises/drills/%: POSITION := $(LIBRARY_FLAGS)
 compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP
 $(B)/obj/%.o: %.cpp $(B)/flags ; @$(building) $(compile) -c $< -o $@
 $(foreach text,$(TEXTS),$(call held,$(B)/obj/$(text).text,'#include "%s"\n' $($(text))))
@@ -178,8 +176,7 @@ $(B)/%/kernel.cu: stages/$$(*D)/kernel.cu $$(call patch_of,$$(subst /bug-,/,$$*)
 # The runner reads what a stage is for beside its kernels.
 $(B)/%/kernel.so: $(B)/%/kernel.o $(B)/$$(*D)/stage.conf ; @$(linked)
 $(B)/%/stage.conf: $$(if $$(findstring own/,$$*),$(OWN),stages/$$*)/stage.conf ; @mkdir -p $(@D); cp $< $@
-# One instruction's kernel, build/cpu/drill-NAME/learn-NN/kernel.so, with NAME's inputs and answer.
-$(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(*D).o ; @$(linked)
+$(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o ; @$(linked)
 $(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_BUGS)/$$*/*.cpp)) $(B)/flags
 	@$(building) sh checks/scripts/signatures.sh $(filter %.cpp,$^) > $(@:.so=.text)
 	@$(CXX) $(CXXFLAGS) -O1 $(LINES) $(LIBRARY_FLAGS) $(INCLUDES) -MMD -MP -MF $(@:.so=.d) -MT $@ -shared -x c++ $(@:.so=.text) -o $@
