@@ -120,7 +120,9 @@ inline constexpr Copies COPY_TIMES[] = {Copies::at_wait, Copies::at_issue};
 const char* backend_name();  // "cpu" or "gpu"
 std::string device_name();   // "CPU, 2 workers" or the GPU's name
 std::string
-skipped_here();       // the line that says why the GPU at hand cannot run the stage; "" if it can, and on the CPU
+skipped_here();  // the line that says why the GPU at hand cannot run the stage; "" if it can, and on the CPU
+// One line on why the last launch was refused; take_exec_report() hands it on.
+void set_launch_message(const std::string& message);
 bool can_schedule();  // true on the CPU: schedules, copy modes and block samples are honoured
 
 // Leaves NaN in all shared memory before a launch, as far as the backend can: on the CPU every block starts that way.
