@@ -128,13 +128,13 @@ MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts elite reference% trace expected gpu_fit npy pattern tunables validator learners_rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
   $(CORE_OBJ) $(MORE_OBJ)
-# Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of six files, calls or arithmetic are optimised.
+# Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of four files, calls or arithmetic are optimised.
 LINES := $(if $(SANITIZE),-g1,-g0)
 $(B)/obj/%: OPTIMISE = -O1 $(LINES)
 $(call object,emulator): OPTIMISE = $(LINES)
 $(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
 $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
-$(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected exec_collectives exec_memory reference wgmma)): OPTIMISE = -O1 -g1
+$(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected reference wgmma)): OPTIMISE = -O1 -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
 $(MORE_OBJ): POSITION := -fPIC
 compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP

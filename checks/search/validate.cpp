@@ -20,7 +20,7 @@ int validate_command(std::span<char*> args) {
   try {
     const search::Passed passed = search::validate(*device, stage(), shape, plan);
     const LaunchPlan launch = stage().plan(shape);
-    std::printf("smem %zu\nkernel %s\n", launch.smem(), launch.kernel.c_str());
+    std::printf("smem %zu\nkernel %s\n", launch.smem, launch.kernel.c_str());
     std::printf("calls %zu\nrows %zu\n", passed.calls_checked, passed.rows_checked);
     if (!passed.us.empty()) {
       std::printf("us");
