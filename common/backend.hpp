@@ -53,7 +53,7 @@ struct ExecOptions {
   // The order in which blocks are started: 0 ascending, 1 descending, else shuffled by this seed. One after the other
   // with workers = 1; with more they overlap.
   std::uint64_t block_order = 0;
-  // Room for as many blocks as there are workers: a block that waits for a semaphore keeps its place, and none starts in
+  // Room for as many blocks as there are workers: a block that waits for another keeps its place, and none starts in
   // its stead. In the ascending order a kernel whose blocks wait only for earlier ones ends even so.
   bool crowded = false;
   bool dry = false;  // launches are recorded (ExecReport::launched), and none is made
@@ -120,7 +120,9 @@ inline constexpr Copies COPY_TIMES[] = {Copies::at_wait, Copies::at_issue};
 const char* backend_name();  // "cpu" or "gpu"
 std::string device_name();   // "CPU, 2 workers" or the GPU's name
 std::string
-skipped_here();       // the line that says why the GPU at hand cannot run the stage; "" if it can, and on the CPU
+skipped_here();  // the line that says why the GPU at hand cannot run the stage; "" if it can, and on the CPU
+// One line on why the last launch was refused; take_exec_report() hands it on.
+void set_launch_message(const std::string& message);
 bool can_schedule();  // true on the CPU: schedules, copy modes and block samples are honoured
 
 // Leaves NaN in all shared memory before a launch, as far as the backend can: on the CPU every block starts that way.

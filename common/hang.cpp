@@ -28,8 +28,7 @@ struct Place {
 };
 constexpr Place PLACES[] = {{"mbarrier", "for "},     {"named-barrier", "at "}, {"cluster-barrier", "at "},
                             {"block-barrier", "at "}, {"stores", "for "},       {"products", "in "},
-                            {"registers", "for "},    {"lanes", "in "},         {"semaphore", "for "},
-                            {"spin", "in "}};
+                            {"registers", "for "},    {"lanes", "in "},         {"spin", "in "}};
 
 }  // namespace
 
@@ -62,7 +61,6 @@ std::string awaited(const Wait& wait) {
       return "wgmma.mma_async for " + wait.words;
     case Wait::At::registers:
     case Wait::At::lanes:
-    case Wait::At::semaphore:
     case Wait::At::spin:
       return wait.words;
   }

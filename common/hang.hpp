@@ -8,18 +8,7 @@ namespace lab {
 
 // Lanes that wait for the same. Warps that stand alike share one.
 struct Wait {
-  enum class At {
-    mbarrier,
-    named_barrier,
-    cluster_barrier,
-    block_barrier,
-    stores,
-    products,
-    registers,
-    lanes,
-    semaphore,
-    spin
-  };
+  enum class At { mbarrier, named_barrier, cluster_barrier, block_barrier, stores, products, registers, lanes, spin };
   At at{};
   std::string barrier = {};  // an mbarrier, "full[0]"; the number of a named barrier
   unsigned phase = 0;        // of the mbarrier

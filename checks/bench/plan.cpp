@@ -14,15 +14,11 @@ namespace lab {
 
 static std::string plan_text(const Shape& shape, const LaunchPlan& plan) {
   const auto triple = [](dim3 d) { return format("%u,%u,%u", d.x, d.y, d.z); };
-  std::string out =
-      (plan.kernel.empty() ? "" : "kernel " + plan.kernel + "\n") +
-      format("D %d\ntile_m %d\ntile_n %d\nrows_per_warp %d\nslots %d\nparts %u\ngrid %s\nblock %s\n", shape.D,
-             plan.tile_m, plan.tile_n, plan.rows_per_warp, plan.slots, plan.parts, triple(plan.grid).c_str(),
-             triple(plan.block).c_str()) +
-      format("static_smem %zu\ndynamic_smem %zu\nsmem %zu\n", plan.static_smem, plan.dynamic_smem, plan.smem());
-  for (const SharedArray& a : plan.arrays)
-    out += format("array %s %s, %d rows of %d, %zu bytes\n", a.name.c_str(), a.type.c_str(), a.rows, a.pitch, a.bytes);
-  return out;
+  return (plan.kernel.empty() ? "" : "kernel " + plan.kernel + "\n") +
+         format("D %d\ntile_m %d\ntile_n %d\nrows_per_warp %d\nslots %d\nparts %u\ngrid %s\nblock %s\n", shape.D,
+                plan.tile_m, plan.tile_n, plan.rows_per_warp, plan.slots, plan.parts, triple(plan.grid).c_str(),
+                triple(plan.block).c_str()) +
+         format("smem %zu\n", plan.smem);
 }
 
 // plan B H S D [causal]

@@ -19,14 +19,14 @@ std::string count_block(const Shape& shape, unsigned tile, WordCounter& counter)
   const LaunchPlan plan = stage().plan(shape);
   ExecOptions options;
   options.check = options.count = true, options.workers = 1, options.watcher = &counter;
-  options.blocks = plan.blocks_of({tile}, shape);
+  options.blocks = {tile * plan.parts};
   const Trial t = run_trial(shape, Family::unit, options);
   if (!t.ok()) return "the launch fails: " + t.message;
   // Rows of other blocks must still hold the poison: what wrote them is no block of this launch.
   const std::vector<RowBlock> rows = written_rows(shape, t.out);
   if (rows.size() > 1 || (!rows.empty() && rows[0].rows > plan.tile_m))
     return format("one block was launched: it wrote %zu stretches of rows, the first of %d", rows.size(), rows[0].rows);
-  counter.counts["shared-bytes"] = long(plan.smem());
+  counter.counts["shared-bytes"] = long(plan.smem);
   counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
   counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);
   counter.add(t.report);  // of a cluster's blocks together

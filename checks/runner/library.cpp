@@ -19,7 +19,6 @@
 #include "common/backward.hpp"
 #include "common/conf.hpp"
 #include "common/number.hpp"
-#include "common/plan.hpp"
 #include "common/stage.hpp"
 #include "common/target.hpp"
 #ifndef LAB_GPU
@@ -92,8 +91,7 @@ LaunchPlan plan_of_library(const Shape& shape) {
   std::erase(plan.kernel, ' ');
   plan.parts = l.cluster.x;
   plan.grid = dim3(l.grid.x / plan.parts, l.grid.y, l.grid.z), plan.block = l.block;
-  plan.dynamic_smem = l.dynamic_smem, plan.workspace = subject().workspace(shape),
-  plan.half_p = stage_says("half_p") == "yes";
+  plan.smem = l.dynamic_smem, plan.workspace = subject().workspace(shape), plan.half_p = stage_says("half_p") == "yes";
   read_tile(plan, plan.kernel);
   const Launched fewer = launches_of(subject(), shape, 2).at(0);
   plan.counts_multiprocessors =

@@ -8,10 +8,7 @@
 #include <string>
 
 #include "checks/runner/commands.hpp"
-
-namespace lab {
-void set_launch_message(const std::string& message);  // common/plan.hpp, whose headers declare the function below weak
-}
+#include "common/backend.hpp"
 
 int main(int argc, char** argv) { return lab::run(std::span<char*>(argv, std::size_t(argc)).subspan(1)); }
 

@@ -24,7 +24,7 @@ launched() {
     $1 == "failed" { print "failed", $0; next }
     FNR && $1 ~ /^[0-9a-f]+$/ && $1 in symbol { print symbol[$1], $2; next }  # of the backward pass: an address
     $1 == "kernel" { kernel = $2 }
-    $1 == "dynamic_smem" { print kernel, $2 }' "$base.symbols" "$base.plans" > "$base.found"
+    $1 == "smem" { print kernel, $2 }' "$base.symbols" "$base.plans" > "$base.found"
   cut -d' ' -f1 "$base.found" | names | paste -d' ' - "$base.found" | awk '{ print $1, $3 }'
 }
 one() {

@@ -45,7 +45,7 @@ Traced traced_under(Schedule schedule, const Shape& shape, unsigned tile) {
   ExecOptions options;
   options.check = true, options.workers = 1, options.watcher = &watcher, options.schedule = schedule;
   options.copies = options.products = Copies::at_issue;  // what is sent lands while its sender's clock says when
-  options.blocks = stage().plan(shape).blocks_of({tile}, shape);
+  options.blocks = {tile * stage().plan(shape).parts};
   const Trial t = run_trial(shape, Family::unit, options);
   return {t, watcher.picture(!t.ok())};
 }

@@ -77,7 +77,7 @@ void fiber_entry_body() { running_block->fiber_main(); }
 
 void Block::start_fibers() {
   fibers_.resize(threads_);
-  at_semaphores_.clear(), spinning_.clear();
+  spinning_.clear();
   for (int i = 0; i < threads_; ++i) {
     Fiber& fiber = fibers_[i];
     const dim3 size = config_->block;
@@ -88,7 +88,6 @@ void Block::start_fibers() {
     fiber.mbarrier = -1, fiber.polls = fiber.told_not_yet = fiber.polled_in_vain = false;
     fiber.bulk_groups = fiber.bulk_waits_until = 0;
     fiber.cluster_arrivals = fiber.cluster_waits = 0, fiber.waits_for_cluster = false;
-    fiber.semaphore = nullptr;
     std::ranges::fill(fiber.looks, Look{});
     fiber.looks_in_vain = 0, fiber.spins_at = nullptr;
     fiber.after_dependency = false, fiber.site = 0;
@@ -197,7 +196,7 @@ void Block::park(std::uintptr_t pc) {
 void Block::idle() {
   while (!ready_warps_) {
     if (mbarriers_.answer_polls(false) || engine_.land_awaited()) continue;
-    if (answer_active() || wake_semaphores() || wake_spinning(false)) continue;
+    if (answer_active() || wake_spinning(false)) continue;
     if (cluster_->size() > 1) {
       if (doomed_) deadlock();
       yield();

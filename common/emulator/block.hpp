@@ -74,8 +74,6 @@ struct Fiber {
   std::uint32_t bulk_waits_until = 0;                     // it waits for its groups before this one; 0: it does not
   std::uint32_t cluster_arrivals = 0, cluster_waits = 0;  // at its cluster's barrier, so far
   bool waits_for_cluster = false;
-  const unsigned* semaphore = nullptr;  // that it waits for, until it has this value
-  unsigned semaphore_value = 0;
   Look looks[4];  // its last ones, at different words
   unsigned next_look = 0;
   int looks_in_vain = 0;           // since one showed something new
@@ -190,7 +188,6 @@ class Block {
   }
   void interrupt() { interrupt_ = 1; }  // at the next switch point, and at those after it while copies are in flight
   void park(std::uintptr_t pc);         // the running thread waits until wake()
-  void park_at_semaphore(const unsigned* counter, unsigned value, std::uintptr_t pc);
   // The running thread has looked at a word and changed nothing there. One that spins waits.
   void polled(const void* address, std::size_t bytes, std::uintptr_t pc);
   std::uint32_t active_lanes(std::uintptr_t pc);  // __activemask: those that come there before any goes on
@@ -201,7 +198,7 @@ class Block {
   bool dependency_open();  // it may still be at work: the running thread neither waited nor comes after one that did
   bool any_dependency_met() const { return !dependency_waits_.empty(); }
   void progressed() { idle_polls_ = 0; }  // something has happened that a poll could have waited for
-  // Whether a block that has raised a semaphore lets those go on that wait for it, before it goes on itself.
+  // Whether a block that has released a word lets those go on that wait for it, before it goes on itself.
   bool lets_others_go_on() const {
     return options_.schedule == Schedule::round_robin || options_.schedule == Schedule::random;
   }
@@ -309,13 +306,12 @@ class Block {
   void switch_to(Fiber* next);
   void wait_for_turn();
   void release_barrier();
-  void yield();            // lets another block of the cluster go on
-  bool wake_semaphores();  // its threads that wait for a semaphore which is raised by now; false: none
+  void yield();  // lets another block of the cluster go on
   bool may_stop_spinning() const;
   bool answer_active();
   bool wake_spinning(bool all);  // those that may stop, or all; false: none
   std::string spins_on(const Fiber& fiber) const;
-  // Other blocks run until a semaphore is raised or a spin may stop; false: neither is awaited, or neither can come.
+  // Other blocks run until a spin may stop; false: none spins, or none can stop.
   bool wait_for_blocks();
   [[gnu::noinline]] void idle();  // no thread is ready: asynchronous work happens, or it is a deadlock
   [[gnu::noinline]] void interrupted(std::uintptr_t pc);
@@ -354,7 +350,6 @@ class Block {
   Fiber* current_ = &root_;
   std::vector<Fiber> fibers_;
   Warp warps_[MAX_WARPS];
-  std::vector<Fiber*> at_semaphores_;  // those that wait for one
   std::vector<Fiber*> spinning_;
   std::vector<Fiber*> gathering_;  // in __activemask
   std::uint32_t ready_warps_ = 0;

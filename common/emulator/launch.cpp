@@ -25,7 +25,6 @@
 #include "common/emulator/memory.hpp"
 #include "common/emulator/overlap.hpp"
 #include "common/emulator/residents.hpp"
-#include "common/launch.cuh"
 #include "common/target.hpp"
 
 namespace lab {

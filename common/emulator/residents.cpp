@@ -1,13 +1,10 @@
 #include "common/emulator/residents.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <utility>
 
 #include "common/emulator/block.hpp"
-#include "common/emulator/memory.hpp"
-#include "common/ptx/reduce.cuh"
 
 namespace lab::cpu {
 
@@ -72,71 +69,14 @@ void Residents::call_all(Outcome outcome) {
   called_.notify_all();
 }
 
-// --- what a kernel calls ------------------------------------------------------------------------------------------
-
-namespace {
-
-unsigned value_of(const unsigned* counter) {
-  return std::atomic_ref(*const_cast<unsigned*>(counter)).load(std::memory_order_acquire);
-}
-
-bool is_raised(const Fiber* fiber) { return value_of(fiber->semaphore) == fiber->semaphore_value; }
-
-}  // namespace
-
-void Block::park_at_semaphore(const unsigned* counter, unsigned value, std::uintptr_t pc) {
-  current_->semaphore = counter, current_->semaphore_value = value;
-  at_semaphores_.push_back(current_);
-  park(pc);
-}
-
-bool Block::wake_semaphores() {
-  return std::erase_if(at_semaphores_, [this](Fiber* fiber) {
-           if (!is_raised(fiber)) return false;
-           fiber->semaphore = nullptr;
-           wake(fiber->linear);
-           return true;
-         }) > 0;
-}
-
 bool Block::wait_for_blocks() {
-  if (at_semaphores_.empty() && spinning_.empty()) return false;
-  const Residents::Outcome outcome =
-      residents().wait([this] { return std::ranges::any_of(at_semaphores_, is_raised) || may_stop_spinning(); });
+  if (spinning_.empty()) return false;
+  const Residents::Outcome outcome = residents().wait([this] { return may_stop_spinning(); });
   if (outcome == Residents::Outcome::another_failed) {
     gave_up_ = true;
     abandon();
   }
   return outcome == Residents::Outcome::ready;
-}
-
-[[gnu::noinline]] void semaphore_wait(const unsigned* counter, unsigned value) {
-  Block& block = *this_block();
-  const std::uintptr_t pc = caller(__builtin_return_address(0));
-  block.switch_point(pc);
-  const auto acquire = [&] {
-    if (!block.checking() || !is_global(counter)) return;
-    const RuntimeCall call(block, pc);
-    check_global({counter, sizeof *counter, Touch::read, pc, true});
-    block.shadow().by_hand.fence(block.thread_id(), Scope::device);
-  };
-  acquire();
-  if (value_of(counter) == value) return;
-  block.park_at_semaphore(counter, value, pc);
-  acquire();
-}
-
-[[gnu::noinline]] void semaphore_add(unsigned* counter) {
-  Block& block = *this_block();
-  const std::uintptr_t pc = caller(__builtin_return_address(0));
-  block.switch_point(pc);
-  if (block.checking() && is_global(counter)) {
-    const RuntimeCall call(block, pc);
-    block.shadow().by_hand.fence(block.thread_id(), Scope::device);
-    check_global({counter, sizeof *counter, Touch::atomic, pc});
-  }
-  std::atomic_ref(*counter).fetch_add(1, std::memory_order_release);
-  if (block.lets_others_go_on()) residents().wait(nullptr);
 }
 
 }  // namespace lab::cpu

@@ -1,5 +1,5 @@
 // The blocks of a launch that have begun and not ended, each on an OS thread of its own. As many run at once as the
-// launch has workers. One that waits for a semaphore (common/ptx/semaphore.cuh) gives its turn to the first in the queue
+// launch has workers. One that spins on a word (spin.cpp) gives its turn to the first in the queue
 // that can go on, or to a block that has not begun: on a GPU with room for the whole grid all would be there.
 #pragma once
 #include <condition_variable>

@@ -17,10 +17,6 @@ Wait Block::waits_in(const Fiber& fiber) const {
   if (fiber.mbarrier >= 0) return mbarriers_.wait_of(fiber.mbarrier);
   if (fiber.waits_for_cluster)
     return {.at = Wait::At::cluster_barrier, .missing = cluster_->live() - cluster_->arrived(), .of = cluster_->live()};
-  if (fiber.semaphore)
-    return {.at = Wait::At::semaphore,
-            .words = "a semaphore to be " + std::to_string(fiber.semaphore_value) + ", which is " +
-                     std::to_string(*fiber.semaphore)};
   if (fiber.spins_at) return {.at = Wait::At::spin, .words = spins_on(fiber)};
   if (fiber.bulk_waits_until) return {.at = Wait::At::stores};
   if (warpgroups_.parked(fiber.warp) >> fiber.lane & 1)

@@ -1,6 +1,6 @@
 #include "common/tensor_map.hpp"
 
-#include "common/launch.cuh"
+#include "common/backend.hpp"
 
 namespace lab {
 

@@ -9,7 +9,6 @@
 
 #include "common/build_info.hpp"
 #include "common/gpu_fit.hpp"
-#include "common/launch.cuh"
 #include "common/target.hpp"
 
 namespace lab {

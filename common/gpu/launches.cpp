@@ -9,7 +9,6 @@
 #include <string>
 
 #include "common/backend.hpp"
-#include "common/plan.hpp"
 
 namespace {
 

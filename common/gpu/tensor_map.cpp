@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "common/launch.cuh"
+#include "common/backend.hpp"
 
 namespace lab {
 namespace {
