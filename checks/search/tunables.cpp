@@ -57,32 +57,20 @@ std::vector<Place> places_of(const std::string& piece, const std::string& source
   return values;
 }
 
-// `stage_of<Launcher<Tile<64, 1>>, ...>` behind `return`, and the arguments of each Tile.
+// The rows of a stage's table are its calls `launch<64, 1>(args)`.
 struct Table {
-  Place all;
   std::vector<std::vector<std::string>> rows;
-  std::vector<Place> calls;  // of a stage in plain CUDA, whose rows are its calls `launch<64, 1>(args)`
+  std::vector<Place> calls;
 };
 
 Table table_of(const std::string& source, const std::string& who) {
-  std::smatch found;
-  Table table{{}, {}, {}};
-  const auto read = [&](const std::string& text, const std::regex& row) {
-    for (std::sregex_iterator i(text.begin(), text.end(), row), end; i != end; ++i) {
-      table.rows.push_back(split((*i)[1], ","));
-      table.calls.push_back({std::size_t(i->position()), std::size_t(i->length())});
-    }
-  };
-  if (std::regex_search(source, found, std::regex("return (stage_of<[^;]*>)\\(\\);"))) {
-    table.all = {std::size_t(found.position(1)), std::size_t(found.length(1))};
-    read(found[1], std::regex("Launcher<Tile<([^>]*)>"));
-    table.calls.clear();
-  } else {
-    read(source, std::regex("\\blaunch<(\\d[^>]*)>\\(args\\)"));
-    if (table.rows.empty())
-      throw BadInput(who +
-                     ": no `launch<64, ...>(args)` in kernel.cu, and no `return stage_of<Launcher<Tile<...>>>();`");
+  const std::regex call("\\blaunch<(\\d[^>]*)>\\(args\\)");
+  Table table;
+  for (std::sregex_iterator i(source.begin(), source.end(), call), end; i != end; ++i) {
+    table.rows.push_back(split((*i)[1], ","));
+    table.calls.push_back({std::size_t(i->position()), std::size_t(i->length())});
   }
+  if (table.rows.empty()) throw BadInput(who + ": no `launch<64, ...>(args)` in kernel.cu");
   return table;
 }
 
@@ -115,7 +103,7 @@ Tunables::Tunables(const std::string& stage, const std::string& conf, const std:
 }
 
 void Tunables::read(const std::string& conf) {
-  const std::regex tunable("(tunable|patch) (\\w+)( when (.*?))?: .*"), pair("(table|takes|row|  values|  at): (.*)"),
+  const std::regex tunable("(tunable|patch) (\\w+)( when (.*?))?: .*"), pair("(table|row|  values|  at): (.*)"),
       let("let (\\w+): (.*)"), must("must (.*?[^ ]): (.*)");
   std::istringstream lines(conf);
   int number = 0;
@@ -132,13 +120,12 @@ void Tunables::read(const std::string& conf) {
       musts_.emplace_back(m[1], m[2]);
     } else if (std::regex_match(line, m, pair) && (line[0] != ' ' || !tunables_.empty())) {
       if (m[1] == "table") arguments_ = words_of(m[2]);
-      if (m[1] == "takes") takes_ = m[2];
       if (m[1] == "row") row_ = words_of(m[2]);
       if (m[1] == "  values") tunables_.back().values = split(m[2], " | ");
       if (m[1] == "  at") tunables_.back().at.push_back(m[2]);
     } else {
       throw BadInput(path_ + ":" + std::to_string(number) + ": '" + line +
-                     "' means nothing; lines are table, takes, row, tunable (with values and at), patch, let, must");
+                     "' means nothing; lines are table, row, tunable (with values and at), patch, let, must");
     }
   }
 }
@@ -156,11 +143,8 @@ void Tunables::check() const {
       throw BadInput(who + ": '" + t.own + "', which kernel.cu says, is not among its values");
     patches += t.patch;
   }
-  if (!takes_.empty()) places_of(takes_, kernel_, path_ + ": takes");
   if (patches > 1) throw BadInput(path_ + ": one patch at most");
   const Table table = table_of(kernel_, path_);
-  if (takes_.empty() && arguments_.size() > 1 && table.calls.empty())
-    throw BadInput(path_ + ": a table with arguments beside D needs takes:");
   for (const auto& row : table.rows)
     if (row.size() != arguments_.size())
       throw BadInput(
@@ -265,14 +249,10 @@ std::string Tunables::source(const Setting& setting, const Shape& shape) const {
   };
   for (const Tunable& t : tunables_)
     for (const std::string& at : t.at) put(at, setting.at(t.name), t.name);
-  if (!takes_.empty()) put(takes_, "true", "takes");
   std::string row = std::to_string(shape.D);
   for (std::size_t i = 1; i < arguments_.size(); ++i) row += ", " + setting.at(arguments_[i]);
   const Table table = table_of(text, path_);
-  if (const std::string old = text.substr(table.all.at, table.all.size); !old.empty())
-    edits.emplace_back(table.all, std::string(std::size_t(std::ranges::count(old, '\n')), '\n') +
-                                      "stage_of<Launcher<Tile<" + row + ">>>");
-  // Whichever row a plain stage's own choice leads to is this one; rows of the other D need not compile.
+  // Whichever row the stage's own choice leads to is this one; rows of the other D need not compile.
   for (std::size_t i = 0; i < table.calls.size(); ++i)
     edits.emplace_back(table.calls[i], table.rows[i][0] == std::to_string(shape.D) ? "launch<" + row + ">(args)"
                                                                                    : "cudaErrorInvalidValue");

@@ -47,7 +47,7 @@ class Tunables {
   void check() const;
   std::string computed(const Setting& setting, const Shape& shape, const std::string& script) const;
 
-  std::string stage_, path_, kernel_path_, kernel_, takes_;
+  std::string stage_, path_, kernel_path_, kernel_;
   mutable std::string patched_;         // the kernel with the patch that is a tunable, once it was asked for
   std::vector<std::string> arguments_;  // of the table
   std::vector<std::string> row_;        // of `row:`, a number of the plan and the argument that it is

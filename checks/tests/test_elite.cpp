@@ -67,10 +67,9 @@ TEST_CASE("evolve: who is wrong never enters, however fast; nor who does not hol
   CHECK(good.verdict == "elite");
 }
 
-const std::string KERNEL =
-    "a = 1; b = 1; c = 1;\nreturn stage_of<Launcher<Tile<64, 1>>, Launcher<Tile<64, 2>>>();\nx == y;\n";
+const std::string KERNEL = "a = 1; b = 1; c = 1;\nreturn few ? launch<64, 1>(args) : launch<64, 2>(args);\nx == y;\n";
 const std::string CONF =
-    "table: D T\ntakes: {x == y};\ntunable T: t\n  values: 1 | 2\ntunable A: a\n  at: a = {1};\n  values: 1 | 2 | 3\n"
+    "table: D T\ntunable T: t\n  values: 1 | 2\ntunable A: a\n  at: a = {1};\n  values: 1 | 2 | 3\n"
     "tunable E: b\n  at: b = {1};\n  values: 1 | 2 | 3\nmust A + E < 6: A and E are too much\n";
 const Shape SHAPE{1, 1, 64, 64, false};
 

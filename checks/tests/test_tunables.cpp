@@ -14,15 +14,13 @@ using namespace lab::search;
 
 const std::string SEARCHED = R"(constexpr int Q = 2;
 constexpr int EARLY = D == 64 ? N / 2 : N;
-bool takes() { return shape.D == T::D && best == T::GROUPS; }
-int stage() {
-  return stage_of<Launcher<Tile<64, 1, 128>>, Launcher<Tile<64, 2, 64>>,
-                  Launcher<Tile<128, 1, 96>>>();
+cudaError_t attention(const AttentionArgs& args) {
+  if (args.shape.D == 64) return few ? launch<64, 1, 128>(args) : launch<64, 2, 64>(args);
+  return launch<128, 1, 96>(args);
 }
 )";
 const std::string CONF = R"(# a comment
 table: D GROUPS N
-takes: shape.D == T::D && {best == T::GROUPS};
 tunable GROUPS: who multiplies
   values: 1 | 2 | 3
 tunable N: keys
@@ -61,33 +59,13 @@ TEST_CASE("evolve: values go where the braces are, and lines keep their numbers"
   CHECK(tunables.source(setting, SHAPE) == R"(#line 1 "stages/v9z_test/kernel.cu"
 constexpr int Q = 1;
 constexpr int EARLY = D == 64 ? N : N;
-bool takes() { return shape.D == T::D && true; }
-int stage() {
-  return 
-stage_of<Launcher<Tile<64, 2, 96>>>();
-}
-)");
-  setting["GROUPS"] = "3";
-  CHECK(has(tunables.source(setting, SHAPE), "Tile<64, 3, 96>"));
-}
-
-TEST_CASE("evolve: the rows of a stage in plain CUDA are its launches") {
-  std::string kernel = SEARCHED, conf = CONF;
-  kernel.replace(kernel.find("bool takes"), kernel.npos, R"(cudaError_t attention(const AttentionArgs& args) {
-  if (args.shape.D == 64) return few ? launch<64, 1, 128>(args) : launch<64, 2, 64>(args);
-  return launch<128, 1, 96>(args);
-}
-)");
-  const std::size_t takes = conf.find("takes:");
-  conf.erase(takes, conf.find('\n', takes) + 1 - takes);
-  const Tunables tunables("v9z_test", conf, kernel);
-  REQUIRE(tunables.rows(SHAPE).size() == 2);
-  Setting setting = tunables.own(SHAPE, "kernel attention<64,2,64>\n");
-  setting["GROUPS"] = "3";
-  CHECK(has(tunables.source(setting, SHAPE), R"(
-  if (args.shape.D == 64) return few ? launch<64, 3, 64>(args) : launch<64, 3, 64>(args);
+cudaError_t attention(const AttentionArgs& args) {
+  if (args.shape.D == 64) return few ? launch<64, 2, 96>(args) : launch<64, 2, 96>(args);
   return cudaErrorInvalidValue;
-)"));
+}
+)");
+  setting["GROUPS"] = "3";
+  CHECK(has(tunables.source(setting, SHAPE), "launch<64, 3, 96>"));
 }
 
 TEST_CASE("evolve: what cannot be built is known before") {
@@ -121,12 +99,10 @@ TEST_CASE("evolve: a malformed tunables.conf is one line") {
   wrong("int Q = {2}", "int Q = 2", ": Q: no value in braces in 'constexpr int Q = 2;'");
   wrong("at: constexpr int Q = {2};", "at: constexpr {int}", ": Q: 'constexpr int' must be in kernel.cu once");
   wrong("tunable Q:", "tunable N:", ": N is there twice");
-  wrong("must EARLY", "needs EARLY", ":16: 'needs EARLY % 32 == 0: steps of 32' means nothing; lines are");
+  wrong("must EARLY", "needs EARLY", ":15: 'needs EARLY % 32 == 0: steps of 32' means nothing; lines are");
   wrong("  values: 1 | 2 | 3\n", "", ": GROUPS has no two values");
   wrong("table: D GROUPS N", "table: D GROUPS", ": N must have at:, or be an argument of the table");
   wrong("  at: constexpr int Q = {2};\n", "", ": Q must have at:, or be an argument of the table");
-  wrong("takes: ", "takes: if ", ": takes: 'if shape.D == T::D && best == T::GROUPS;' must be in kernel.cu once");
-  wrong("takes: shape.D == T::D && {best == T::GROUPS};\n", "", ": a table with arguments beside D needs takes:");
   wrong("GROUPS * 100", "GROUP * 100", ": GROUP in 'GROUP * 100 + N * Q' is no name");
   CHECK(complaint_of([] {
           Tunables("v9z_test", conf_with("constexpr int Q = {2}", "slots: {2}"),
