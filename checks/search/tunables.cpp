@@ -103,7 +103,7 @@ Tunables::Tunables(const std::string& stage, const std::string& conf, const std:
 }
 
 void Tunables::read(const std::string& conf) {
-  const std::regex tunable("(tunable|patch) (\\w+)( when (.*?))?: .*"), pair("(table|row|  values|  at): (.*)"),
+  const std::regex tunable("(tunable|patch) (\\w+)( when (.*?))?: .*"), pair("(table|  values|  at): (.*)"),
       let("let (\\w+): (.*)"), must("must (.*?[^ ]): (.*)");
   std::istringstream lines(conf);
   int number = 0;
@@ -120,12 +120,11 @@ void Tunables::read(const std::string& conf) {
       musts_.emplace_back(m[1], m[2]);
     } else if (std::regex_match(line, m, pair) && (line[0] != ' ' || !tunables_.empty())) {
       if (m[1] == "table") arguments_ = words_of(m[2]);
-      if (m[1] == "row") row_ = words_of(m[2]);
       if (m[1] == "  values") tunables_.back().values = split(m[2], " | ");
       if (m[1] == "  at") tunables_.back().at.push_back(m[2]);
     } else {
       throw BadInput(path_ + ":" + std::to_string(number) + ": '" + line +
-                     "' means nothing; lines are table, row, tunable (with values and at), patch, let, must");
+                     "' means nothing; lines are table, tunable (with values and at), patch, let, must");
     }
   }
 }
@@ -204,16 +203,13 @@ std::vector<Setting> Tunables::rows(const Shape& shape) const {
 }
 
 Setting Tunables::own(const Shape& shape, const std::string& plan) const {
-  std::smatch kernel, number;
+  std::smatch kernel;
   const bool named = std::regex_search(plan, kernel, std::regex("kernel \\w+<(.*)>"));
-  if (!named && !row_.empty()) std::regex_search(plan, number, std::regex("\\n" + row_[0] + " (\\d+)"));
   const std::vector<Setting> all = rows(shape);
   for (const Setting& row : all) {
     std::vector<std::string> values = {std::to_string(shape.D)};
     for (std::size_t i = 1; i < arguments_.size(); ++i) values.push_back(row.at(arguments_[i]));
-    if (all.size() == 1 || (named && values == split(kernel[1], ",")) ||
-        (!number.empty() && row.at(row_.at(1)) == number[1]))
-      return row;
+    if (all.size() == 1 || (named && values == split(kernel[1], ","))) return row;
   }
   throw BadInput(path_ + ": no row of the table is what the stage's plan says");
 }

@@ -31,8 +31,7 @@ class Tunables {
   std::vector<const Tunable*> for_shape(const Shape& shape) const;
   // The rows of the table that have the shape's D, each with the kernel's own values elsewhere.
   std::vector<Setting> rows(const Shape& shape) const;
-  // The row that the stage takes for the shape, by the plan that it prints: the numbers of "kernel attention<64,4>", or where that
-  // names no row, the number that the conf's `row:` names.
+  // The row that the stage takes for the shape, by the plan that it prints: the numbers of "kernel attention<64,4>".
   Setting own(const Shape& shape, const std::string& plan) const;
   // Why the setting cannot be built or run; "" if it can.
   std::string objection(const Setting& setting, const Shape& shape) const;
@@ -50,7 +49,6 @@ class Tunables {
   std::string stage_, path_, kernel_path_, kernel_;
   mutable std::string patched_;         // the kernel with the patch that is a tunable, once it was asked for
   std::vector<std::string> arguments_;  // of the table
-  std::vector<std::string> row_;        // of `row:`, a number of the plan and the argument that it is
   std::vector<Tunable> tunables_;
   Texts lets_, musts_;  // name or condition, expression or reason
 };

@@ -85,8 +85,6 @@ TEST_CASE("evolve: the row that a stage takes is in its plan") {
   const Tunables tunables("v9z_test", CONF, SEARCHED);
   CHECK(tunables.own(SHAPE, "kernel attention<64,2,64>\ntile_m 3\n").at("GROUPS") == "2");
   CHECK_THROWS_AS(tunables.own(SHAPE, "kernel attention<64,3,64>\n"), BadInput);
-  const Tunables by_plan("v9z_test", "row: parts GROUPS\n" + CONF, SEARCHED);
-  CHECK(by_plan.own(SHAPE, "D 64\nparts 2\n").at("GROUPS") == "2");
 }
 
 TEST_CASE("evolve: a malformed tunables.conf is one line") {
