@@ -10,9 +10,9 @@
 
 #include "checks/probes/dot_families.hpp"
 #include "checks/probes/probe.cuh"
+#include "checks/probes/shared_image.cuh"
 #include "common/mma_layout.hpp"
 #include "common/ptx/mma.cuh"
-#include "common/smem_plan.cuh"
 
 namespace lab::mma_probe {
 
@@ -51,8 +51,8 @@ __global__ void multiply(const Tile* tiles, float (*results)[16][8]) {
 
 // Element (row, column) of matrix i is the number 64 i + 8 row + column, as bits. loaded[variant][lane][2 i + half].
 __global__ void move_matrices(std::uint16_t (*loaded)[32][8], std::uint16_t (*stored)[4][8][8]) {
-  LAB_SHARED(half, memory, [4][64]);
-  [[maybe_unused]] LAB_SHARED(half, back, [4][64]);
+  auto* const memory = reinterpret_cast<half(*)[64]>(probe::shared_image());
+  [[maybe_unused]] half(*const back)[64] = memory + 4;
   const int lane = int(threadIdx.x);
   auto* numbers = reinterpret_cast<std::uint16_t*>(&memory[0][0]);
   for (int i = lane; i < 256; i += 32) numbers[i] = std::uint16_t(i);
@@ -144,7 +144,7 @@ inline void matrix_places(int variant, bool stores, Tally& tally) {
   using Stored = std::uint16_t[4][8][8];
   Loaded* const loaded = probe::on_device<Loaded>(nullptr, VARIANTS);
   Stored* const stored = probe::on_device<Stored>(nullptr, VARIANTS);
-  probe::run(move_matrices, 1, 32, 0, loaded, stored);
+  probe::run(move_matrices, 1, 32, 1024, loaded, stored);
   const int matrices = 1 << variant % 3;
   const auto loads = probe::from_device(&loaded[variant][0][0], 32 * 8);
   const auto back = probe::from_device(&stored[variant][0][0][0], 256);

@@ -15,7 +15,7 @@
 #include "common/emulator/tensor_core.hpp"
 #include "common/fp16.hpp"
 #ifndef __CUDACC__
-#include "common/launch.cuh"
+#include "common/cpu/plain_launch.h"
 #endif
 
 namespace lab::probe {
@@ -52,7 +52,10 @@ cudaError_t ended(void (*kernel)(Params...), unsigned blocks, unsigned threads, 
   kernel<<<blocks, threads, smem>>>(args...);
   must(cudaGetLastError(), "launch");
 #else
-  must(launch("probe", kernel, blocks, threads, smem, nullptr, args...), "launch");
+  const auto address = [=](auto) { return reinterpret_cast<const void*>(kernel); };
+  must(plain::Launch("probe", dim3(1), blocks, threads, smem)
+           .run([=](auto... words) { kernel(words...); }, address, args...),
+       "launch");
 #endif
   return cudaDeviceSynchronize();
 }

@@ -15,7 +15,6 @@
 #include <string>
 
 #include "checks/probes/wgmma_sections.cuh"
-#include "common/launch.cuh"
 
 using namespace lab;
 

@@ -9,11 +9,11 @@
 #include <iterator>
 #include <utility>
 
+#include "checks/probes/shared_image.cuh"
 #include "checks/probes/wgmma_cases.hpp"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
-#include "common/smem_plan.cuh"
 
 namespace lab::wgmma_probe {
 
@@ -35,8 +35,7 @@ __device__ __forceinline__ unsigned two_halves(int low, int high) {
 template <int N, bool B_MN_MAJOR>
 __global__ void __launch_bounds__(128) product(wgmma_cases::Case c, float* out, unsigned* base) {
   using namespace wgmma_cases;
-  AlignedSmemCursor cursor;
-  half* const image = cursor.template array<half, SWIZZLE_ALIGN>("image", IMAGE_HALVES, 1);
+  half* const image = reinterpret_cast<half*>(probe::shared_image());
   const int thread = int(threadIdx.x);
   for (int i = thread; i < IMAGE_HALVES; i += 128) image[i] = half(float(number(c.seed, IMAGE, i)));
   ptx::fence_proxy_async();
@@ -95,9 +94,8 @@ struct Dots {
 template <bool A_REGISTERS>
 __global__ void __launch_bounds__(128) dots(const Dots* problems, float (*results)[64][32]) {
   const Dots& p = problems[blockIdx.x];
-  AlignedSmemCursor cursor;
-  auto* const a = reinterpret_cast<std::uint16_t*>(cursor.template array<half, SWIZZLE_ALIGN>("a", 64, 16));
-  auto* const b = reinterpret_cast<std::uint16_t*>(cursor.template array<half, SWIZZLE_ALIGN>("b", 32, 16));
+  auto* const a = reinterpret_cast<std::uint16_t*>(probe::shared_image());
+  auto* const b = a + 64 * 16;
   const int thread = int(threadIdx.x);
   // Rows of 32 bytes without gaps, 32-byte swizzle: 16-byte halves of rows 4..7 of each 8 change places.
   for (int i = thread; i < 64 * 16; i += 128) {
@@ -149,9 +147,8 @@ constexpr int ANNOUNCED_IMAGE = 16 * 1024;  // room for the boxes of box_cases::
 // Loads a box into shared memory full of BOX_POISON, and hands all of that back. came: 1, or 0 if the bytes did not.
 __global__ void __launch_bounds__(128)
     load_box(const __grid_constant__ TensorMap map, BoxAt box, unsigned char* out, unsigned* base, unsigned* came) {
-  AlignedSmemCursor cursor;
-  auto* const image = reinterpret_cast<unsigned char*>(cursor.array<half, SWIZZLE_ALIGN>("image", BOX_IMAGE / 2, 1));
-  auto* const barrier = cursor.array<ptx::MBarrier>("barrier", 1, 1);
+  unsigned char* const image = probe::shared_image();
+  auto* const barrier = reinterpret_cast<ptx::MBarrier*>(image + BOX_IMAGE);
   const int thread = int(threadIdx.x);
   for (int i = thread; i < BOX_IMAGE; i += 128) image[i] = BOX_POISON;
   if (thread == 0) {
@@ -178,9 +175,8 @@ __global__ void __launch_bounds__(128)
 
 // Block i announces box_cases::ANNOUNCED_STEP * (i + 1) bytes and loads the box. ended[i]: whether the phase does.
 __global__ void __launch_bounds__(32) announce(const __grid_constant__ TensorMap map, unsigned step, unsigned* ended) {
-  AlignedSmemCursor cursor;
-  half* const image = cursor.array<half, SWIZZLE_ALIGN>("image", ANNOUNCED_IMAGE / 2, 1);
-  auto* const barrier = cursor.array<ptx::MBarrier>("barrier", 1, 1);
+  unsigned char* const image = probe::shared_image();
+  auto* const barrier = reinterpret_cast<ptx::MBarrier*>(image + ANNOUNCED_IMAGE);
   if (threadIdx.x != 0) return;
   ptx::mbarrier_init(barrier, 1);
   ptx::fence_mbarrier_init();
@@ -199,8 +195,7 @@ __global__ void __launch_bounds__(32) announce(const __grid_constant__ TensorMap
 
 // Stores the box whose bytes are i % 251, in the order in which they lie in shared memory.
 __global__ void __launch_bounds__(128) store_box(const __grid_constant__ TensorMap map, BoxAt box, unsigned* base) {
-  AlignedSmemCursor cursor;
-  auto* const image = reinterpret_cast<unsigned char*>(cursor.array<half, SWIZZLE_ALIGN>("image", BOX_IMAGE / 2, 1));
+  unsigned char* const image = probe::shared_image();
   const int thread = int(threadIdx.x);
   for (int i = thread; i < BOX_IMAGE; i += 128) image[i] = (unsigned char)(i % 251);
   ptx::fence_proxy_async();
