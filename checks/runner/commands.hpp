@@ -16,22 +16,22 @@ struct Command {
   bool launches = true;  // needs a GPU, on that backend, that can run the stage
 };
 
-int test_command(std::span<char*> args);           // acceptance/acceptance.cpp
-int run_command(std::span<char*> args);            // acceptance/run_files.cpp
-int plan_command(std::span<char*> args);           // bench/plan.cpp
-int trace_command(std::span<char*> args);          // trace/trace.cpp
-int racecheck_command(std::span<char*> args);      // races/racecheck.cpp
-int bench_command(std::span<char*> args);          // bench/gpu/bench.cpp
-int signature_command(std::span<char*> args);      // bugs/signature.cpp
-int once_command(std::span<char*> args);           // bugs/gpu_child_process.cpp
-int fuzz_command(std::span<char*> args);           // fuzz/fuzz.cpp
-int blindness_command(std::span<char*> args);      // bugs/blindness.cpp
-int predict_command(std::span<char*> args);        // exercises/predict.cpp
-int card_command(std::span<char*> args);           // exercises/predict.cpp
-int counts_command(std::span<char*> args);         // exercises/counts.cpp
-int counters_command(std::span<char*> args);       // counters/counters.cpp
-int bits_command(std::span<char*> args);           // bits/bits.cpp
-int validate_command(std::span<char*> args);       // search/validate.cpp
+int test_command(std::span<char*> args);       // acceptance/acceptance.cpp
+int run_command(std::span<char*> args);        // acceptance/run_files.cpp
+int plan_command(std::span<char*> args);       // bench/plan.cpp
+int trace_command(std::span<char*> args);      // trace/trace.cpp
+int racecheck_command(std::span<char*> args);  // races/racecheck.cpp
+int bench_command(std::span<char*> args);      // bench/gpu/bench.cpp
+int signature_command(std::span<char*> args);  // bugs/signature.cpp
+int once_command(std::span<char*> args);       // bugs/gpu_child_process.cpp
+int fuzz_command(std::span<char*> args);       // fuzz/fuzz.cpp
+int blindness_command(std::span<char*> args);  // bugs/blindness.cpp
+int predict_command(std::span<char*> args);    // exercises/predict.cpp
+int card_command(std::span<char*> args);       // exercises/predict.cpp
+int counts_command(std::span<char*> args);     // exercises/counts.cpp
+int counters_command(std::span<char*> args);   // counters/counters.cpp
+int bits_command(std::span<char*> args);       // bits/bits.cpp
+int validate_command(std::span<char*> args);   // search/validate.cpp
 
 int backward_plan_command(std::span<char*> args);     // bench/plan.cpp
 int same_bits_command(std::span<char*> args);         // acceptance/same_bits.cpp
@@ -48,6 +48,7 @@ int reproduce_command(std::span<char*> args);       // bugs/reproduce.cpp
 int check_harness_command(std::span<char*> args);   // bugs/reproduce.cpp
 int broken_version_command(std::span<char*> args);  // bugs/reproduce.cpp
 int racechecks_command(std::span<char*> args);      // bugs/reproduce.cpp
+int evolve_command(std::span<char*> args);          // search/evolve.cpp
 int bench_table_command(std::span<char*> args);     // bench/bench_table.cpp
 
 // Runs the command that these words name. Exit status: 0 good, 1 red, 2 bad input, 3 nothing could be looked at (a GPU
