@@ -12,9 +12,7 @@
 #include "checks/probes/probe.cuh"
 #include "checks/probes/shared_image.cuh"
 #include "common/mma_layout.hpp"
-#include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
-#include "common/ptx/stmatrix.cuh"
 
 namespace lab::mma_probe {
 
