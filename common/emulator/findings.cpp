@@ -55,7 +55,7 @@ Finding::Key Finding::key() const {
       kind == Kind::before_phase)
     return {Kind::race_inter_warp, std::max(a, b), std::min(a, b), ""};
   const bool global = where.starts_with("element ") || where.starts_with("byte ");  // of which buffer?
-  return {kind, b, a, global ? hazard + where.substr(where.find(" of ")) : hazard};
+  return {kind, b, a, !a.second && !b.second ? kernel : global ? hazard + where.substr(where.find(" of ")) : hazard};
 }
 
 std::string ways_text(const Finding& f) {
