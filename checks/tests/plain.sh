@@ -18,7 +18,7 @@ one() {  # NAME: what its rows in expected.tsv would be
       for (; match(rest, file ":[0-9]+"); rest = substr(rest, RSTART + RLENGTH))
         $0 = $0 substr(rest, 1, RSTART - 1) "line " mark[substr(rest, RSTART + length(file) + 1, RLENGTH - length(file) - 1)]
       $0 = $0 rest }
-    { gsub(/0x7f[0-9a-f]+/, "0x7f...") }
+    { sub(/memory fault at address 0x[0-9a-f]+/, "memory fault at an address") }
     /^$/ || /^note: / || index($0, file) == 1 || /^line / { said = 1 }
     status == 2 && unread == "" && /^line / { unread = $0 }
     !said { last = $0 }

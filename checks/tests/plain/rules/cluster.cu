@@ -13,7 +13,7 @@ struct Smem {
   MBarrier full[2], empty[2];
 };
 __device__ int me() { return int(threadIdx.x); }
-__device__ float4 all(float x) { return make_float4(x, x, x, x); }
+__device__ float4 four(float x) { return make_float4(x, x, x, x); }
 __device__ float sum(float4 v) { return v.x + v.y + v.z + v.w; }
 __device__ unsigned after(unsigned rank) { return (rank + 1) % cluster_size(); }
 __device__ unsigned before(unsigned rank) { return (rank + cluster_size() - 1) % cluster_size(); }
@@ -33,7 +33,7 @@ __device__ int& result(int* out) { return out[blockIdx.x * THREADS + threadIdx.x
   [[maybe_unused]] auto& inbox = smem.inbox;                \
   [[maybe_unused]] MBarrier *const full = smem.full, *const empty = smem.empty
 __device__ void begin(Smem& smem, unsigned empties) {
-  for (int row = 0; row < MOST_BLOCKS; ++row) smem.inbox[row][me()] = all(0);
+  for (int row = 0; row < MOST_BLOCKS; ++row) smem.inbox[row][me()] = four(0);
   if (me() == 0) {
     for (int i = 0; i < 2; ++i) mbarrier_init(smem.full + i, 1), mbarrier_init(smem.empty + i, empties);
     fence_mbarrier_init();
@@ -117,7 +117,7 @@ RULE(in_turns) {
   const unsigned rank = cluster_rank();
   for (int turn = 0; turn < 3; ++turn) {
     for (unsigned i = 0; i < 5 * rank; ++i) __syncwarp();
-    inbox[0][me()] = all(float(rank) + 10 * float(turn));
+    inbox[0][me()] = four(float(rank) + 10 * float(turn));
     cluster_sync();
     float seen;
     remote_load(seen, address_in(after(rank), &inbox[0][me()]));
@@ -175,7 +175,7 @@ RULE(exit_before_arrive) {
   SMEM(1);                                                        \
   if (me() == 0) mbarrier_arrive_expect_tx(full, sizeof(float4)); \
   cluster_sync();                                                 \
-  if (thread7()) st_async(inbox, 1, all(1), *full)
+  if (thread7()) st_async(inbox, 1, four(1), *full)
 RULE(exit_before_st_async) {
   SENT;  // [st.async before exit]
   if (KEPT && cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
@@ -227,7 +227,7 @@ RULE(st_async_over_write) {
   cluster_sync();
   if (other(9)) inbox[0][0].x = 1;  // [write under st.async]
   if (KEPT) cluster_sync();
-  if (thread7()) st_async(inbox, 1, all(1), *full);  // [st.async over it]
+  if (thread7()) st_async(inbox, 1, four(1), *full);  // [st.async over it]
   if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
 }
 
@@ -277,7 +277,7 @@ RULE(queue) {
     const unsigned slot = item % 2, use = item / 2;
     if (cluster_rank() == 0) {
       mbarrier_wait_cluster(empty + slot, (use & 1) ^ 1);
-      st_async(&inbox[slot][me()], 1, all(float(item * item)), full[slot]);  // [st.async of the queue]
+      st_async(&inbox[slot][me()], 1, four(float(item * item)), full[slot]);  // [st.async of the queue]
     } else {
       if (me() == 0) mbarrier_arrive_expect_tx(full + slot, THREADS * sizeof(float4));
       mbarrier_wait_cluster(full + slot, use & 1);
@@ -329,7 +329,7 @@ RULE(bytes_too_many) {
   SMEM(1);
   if (me() == 0) mbarrier_arrive_expect_tx(full, sizeof(float4));
   cluster_sync();
-  if (cluster_rank() == 0 && me() < (KEPT ? 1 : 2)) st_async(&inbox[0][me()], 1, all(1), *full);  // [st.async of too many]
+  if (cluster_rank() == 0 && me() < (KEPT ? 1 : 2)) st_async(&inbox[0][me()], 1, four(1), *full);  // [st.async of too many]
   cluster_sync();
   if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
 }

@@ -95,11 +95,6 @@ void print(const char* name) {
   cudaMemcpy(got, host::out, sizeof got, cudaMemcpyDeviceToHost);
   printf("%s %d %d %d %d %d; ", name, got[0], got[1], got[2], got[3], got[4]);
 }
-void print(const char* name) {
-  int got[6];
-  cudaMemcpy(got, host::out, sizeof got, cudaMemcpyDeviceToHost);
-  printf("%s %d %d %d %d %d; ", name, got[0], got[1], got[2], got[3], got[4]);
-}
 int main() {
   host::start();
   BROKEN(load, 128); print("load");

@@ -2,7 +2,6 @@
 #include "rules.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 using namespace lab::ptx;
 
@@ -278,20 +277,20 @@ RULE(second_load_never_asked_for) {
 
 RULE(released_and_taken) {  // a producer gives back what two consumers take
   if (threadIdx.x < 128)
-    registers_release<24>();
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
   else
-    registers_take<240>();
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
 }
 
 RULE(more_taken_than_there_is) {
   if (threadIdx.x < 128)
-    registers_release<24>();
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
   else
-    registers_take<248>();  // [take]
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 248;");  // [take]
 }
 
 RULE(whole_warpgroup_releases) {
-  if (threadIdx.x < 128 && (KEPT || warp() != 2)) registers_release<40>();  // [release]
+  if (threadIdx.x < 128 && (KEPT || warp() != 2)) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  // [release]
 }
 
 int main() {
