@@ -36,7 +36,7 @@ inline Maps maps;
 inline half* data;
 inline int* out;
 inline unsigned long long sum;
-inline int right, failed, stopped;
+inline int right, failed;
 
 inline void encode(CUtensorMap& map, half* tensor, unsigned rows, CUtensorMapSwizzle swizzle) {
   void* function = nullptr;
@@ -66,7 +66,7 @@ inline void end(bool kept, const char* name) {
   int got[1024];
   cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
   for (int i = 0; kept && i < 1024; ++i) sum = sum * 31 + unsigned(got[i]);
-  kept ? ++(error ? failed : right) : stopped += error != cudaSuccess;
+  if (kept) ++(error ? failed : right);
   if (kept && error) printf("%s: %s\n", name, cudaGetErrorName(error));
 }
 inline int result() {
