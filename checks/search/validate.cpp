@@ -18,8 +18,8 @@ int validate_command(std::span<char*> args) {
   try {
     const search::Passed passed = search::validate(*device, stage(), shape, plan);
     const LaunchPlan launch = stage().plan(shape);
-    std::printf("smem %zu\nkernel %s\ncalls %zu\nrows %zu\n", launch.smem, launch.kernel.c_str(),
-                passed.calls_checked, passed.rows_checked);
+    std::printf("smem %zu\nkernel %s\ncalls %zu\nrows %zu\n", launch.smem, launch.kernel.c_str(), passed.calls_checked,
+                passed.rows_checked);
     for (std::size_t i = 0; i < passed.us.size(); ++i) std::printf(i ? " %.4f" : "us %.4f", passed.us[i]);
     if (!passed.us.empty()) std::printf("\n");
   } catch (const search::Refused& e) {
