@@ -50,7 +50,7 @@ RULE(copy) {
 }
 RULE(product) {  // D is NaN before the wait, and so is that of a group that a wait<1> leaves
   SMEM;
-  float d[32], e[32];
+  float d[32] = {}, e[32] = {};
   wgmma_fence();
   wgmma<64>(d, of_a, of_b, false);
   wgmma_commit();
