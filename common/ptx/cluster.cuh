@@ -12,8 +12,8 @@
 //   ISA, "Morally strong operations"; "st.async": its complete-tx "has .release semantics at the .cluster scope".)
 #pragma once
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/shared_address.cuh"
 #include "common/tensor_map.hpp"
+#include "common/tile.cuh"
 #ifndef __CUDACC__
 #include "common/cpu/instructions.h"
 #endif

@@ -2,9 +2,9 @@
 // and else 0. `in` holds Q, 64 rows of 64 halves, then K and V of each tile, 64 x 64 each: row n of K_t is column n of
 // K_t^T, and row n of V_t is the n-th k of f(...) V_t. `out` is O, [64][64].
 #include "checks/exercises/drills/drill.cuh"
-#include "common/half_pair.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
+#include "common/tile.cuh"
 #include "common/wgmma_layout.hpp"
 
 using namespace lab;

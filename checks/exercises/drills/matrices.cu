@@ -1,8 +1,8 @@
 // One ldmatrix.x4: `in` is a 16 x 16 tile of halves. Lane l is to get the elements of A that mma.m16n8k16 wants of it, in
 // the order of the registers a[0] to a[3] (common/ptx/mma.cuh), low half first. It writes them to out[8 l] .. out[8 l + 7].
 #include "checks/exercises/drills/drill.cuh"
-#include "common/half_pair.cuh"
-#include "common/ptx/ldmatrix.cuh"
+#include "common/ptx/mma.cuh"
+#include "common/tile.cuh"
 
 using namespace lab;
 

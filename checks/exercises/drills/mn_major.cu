@@ -5,9 +5,9 @@
 //   swizzle 128, 64   slabs of `swizzle` bytes of each row, one after the other, swizzled
 //   swizzle 0         [48 / 8][N / 8][8][8]: core matrices of 8 rows and 8 columns; not swizzled
 #include "checks/exercises/drills/drill.cuh"
-#include "common/half_pair.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
+#include "common/tile.cuh"
 #include "common/wgmma_layout.hpp"
 
 using namespace lab;

@@ -1,8 +1,8 @@
 // C = A B on the tensor cores: one warp, one mma.sync. `in` holds A, 16 rows of 16 halves, and behind it B, 16 rows of
 // 8; `out` is C, 16 rows of 8 floats.
 #include "checks/exercises/drills/drill.cuh"
-#include "common/half_pair.cuh"
 #include "common/ptx/mma.cuh"
+#include "common/tile.cuh"
 
 using namespace lab;
 

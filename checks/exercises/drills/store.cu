@@ -3,8 +3,8 @@
 // the result: rows of 64 halves, boxes of 64 x 64, swizzled by 128 bytes. It may have fewer than 64 * tiles rows; the
 // engine leaves out what lies below the last.
 #include "checks/exercises/drills/drill.cuh"
-#include "common/half_pair.cuh"
 #include "common/ptx/tma.cuh"
+#include "common/tile.cuh"
 #include "common/wgmma_layout.hpp"
 
 using namespace lab;

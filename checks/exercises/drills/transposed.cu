@@ -1,8 +1,8 @@
 // A tile stored transposed: one warpgroup has D, 64 rows and 32 columns, in the accumulator's layout, and wants its
 // transpose in shared memory as halves, [32][PITCH], and from there in global memory, [32][64] halves.
 #include "checks/exercises/drills/drill.cuh"
-#include "common/half_pair.cuh"
-#include "common/ptx/stmatrix.cuh"
+#include "common/ptx/mma.cuh"
+#include "common/tile.cuh"
 #include "common/wgmma_layout.hpp"
 
 using namespace lab;
