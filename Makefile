@@ -118,7 +118,7 @@ evidence_text := checks/runner/commands.cpp $(filter-out $(if $(GPU),%/counters.
 search_text := $(call all_in,checks/search)
 MORE := bugs_text exercises_text evidence_text search_text
 # Linked to a checked CUDA file, beside the emulator; and the front end that rewrites it.
-program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang plan tensor_map)
+program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang tensor_map)
 frontend := $(filter-out $(program),$(call all_in,common/frontend))
 TEXTS := core $(if $(GPU),,emulator program frontend) $(MORE)
 object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))

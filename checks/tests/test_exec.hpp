@@ -28,8 +28,6 @@ struct Launch {
   dim3 grid, block;
   std::size_t smem = 0;
   ExecOptions options{};
-  dim3 cluster{1, 1, 1};
-  const void* kernel = nullptr;  // whose attributes count
 };
 
 // Runs `thread` as the kernel "probe". Kernels here are lambdas that write into the test's own arrays: a
@@ -41,9 +39,7 @@ inline Outcome run(const Launch& launch, const std::function<void()>& thread) {
   set_exec_options(launch.options);
   static const char identity = 0;
   Outcome outcome;
-  outcome.launched = cpu::launch(
-      {"probe", launch.kernel ? launch.kernel : &identity, launch.grid, launch.block, launch.smem, launch.cluster},
-      thread);
+  outcome.launched = cpu::launch({"probe", &identity, launch.grid, launch.block, launch.smem}, thread);
   outcome.finished = cudaDeviceSynchronize();
   outcome.report = take_exec_report();
   set_exec_options({});
@@ -76,9 +72,6 @@ void under_all_schedules(Body body) {
     }
 }
 
-inline int lane_id() { return int(threadIdx.x % 32); }
-inline int warp_id() { return int(threadIdx.x / 32); }
-
 inline bool contains(const std::string& text, const std::string& piece) {
   return text.find(piece) != std::string::npos;
 }
@@ -86,11 +79,6 @@ inline bool contains(const std::string& text, const std::string& piece) {
 // " at FILE:LINE: ", the file being the caller's.
 inline std::string at_line(int line, const char* file = __builtin_FILE()) {
   return std::string(" at ") + file + ":" + std::to_string(line) + ": ";
-}
-
-// "(FILE:LINE)", as a report of waiting threads has it.
-inline std::string spot(int line, const char* file = __builtin_FILE()) {
-  return "(" + std::string(file) + ":" + std::to_string(line) + ")";
 }
 
 // Notes the line that a report must name, and does it.
@@ -101,18 +89,14 @@ inline std::string spot(int line, const char* file = __builtin_FILE()) {
   } while (false)
 
 // The one finding of a failed launch, of the kind that the failure is, and pieces of its message.
-inline void check_finding(const Outcome& outcome, cudaError_t error, Finding::Kind kind,
-                          std::initializer_list<std::string> pieces) {
+template <class... Text>
+void check_failed(const Outcome& outcome, cudaError_t error, Finding::Kind kind, const Text&... pieces) {
   CHECK(outcome.launched == cudaSuccess);
   CHECK_MESSAGE(outcome.finished == error, cudaGetErrorName(outcome.finished) << ": " << outcome.message());
   REQUIRE(outcome.report.findings.size() == 1);
   CHECK(outcome.report.findings[0].kind == kind);
   CHECK(outcome.report.findings[0].kernel == "probe");
-  for (const std::string& piece : pieces) CHECK_CONTAINS(outcome.message(), piece);
-}
-template <class... Text>
-void check_failed(const Outcome& outcome, cudaError_t error, Finding::Kind kind, const Text&... pieces) {
-  check_finding(outcome, error, kind, {std::string(pieces)...});
+  for (const std::string& piece : {std::string(pieces)...}) CHECK_CONTAINS(outcome.message(), piece);
 }
 
 // A shared array of the block, as a kernel declares it: SHARED(half, tile, [8][64], 1024).
@@ -132,16 +116,5 @@ ptx::MBarrier* initialised(ptx::MBarrier (&all)[COUNT], unsigned arrivals = 1) {
   __syncthreads();
   return all;
 }
-
-// Device memory with a pattern in it.
-inline unsigned char byte_at(std::size_t i) { return (unsigned char)(i * 7 + 1); }
-struct Global {
-  unsigned char* bytes = nullptr;
-  explicit Global(std::size_t n) {
-    REQUIRE(cudaMalloc(&bytes, n) == cudaSuccess);
-    for (std::size_t i = 0; i < n; ++i) bytes[i] = byte_at(i);
-  }
-  ~Global() { cudaFree(bytes); }
-};
 
 }  // namespace lab

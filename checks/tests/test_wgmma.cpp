@@ -1,142 +1,14 @@
-// wgmma on the CPU: when products happen; and `make probe what=wgmma`: its wgmma and its copy engine do what
-// common/wgmma_layout.hpp and checks/probes/box_cases.hpp say, which is what the probe holds a GPU to.
-#include <cmath>
+// `make probe what=wgmma` on the CPU: its wgmma and its copy engine do what common/wgmma_layout.hpp and
+// checks/probes/box_cases.hpp say, which is what the probe holds a GPU to. And what a tensor map may be.
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <vector>
 
 #include "checks/probes/wgmma_sections.cuh"
-#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
 
 using namespace lab;
-using namespace lab::ptx;
-using Kind = Finding::Kind;
-
-namespace {
-
-constexpr std::size_t TILES_BYTES = 16 * 1024;
-
-template <class Body>
-void under_all_modes(Body body) {
-  for (const Copies products : {Copies::at_wait, Copies::at_issue, Copies::random})
-    under_all_schedules([&](ExecOptions options) {
-      options.products = products;
-      CAPTURE(std::string(name(products)));
-      body(options);
-    });
-}
-
-}  // namespace
-
-// --- when products happen ------------------------------------------------------------------------------------
-
-TEST_CASE("wgmma: a missing wait shows as NaN where products are late, and not where they are early") {
-  for (const Copies products : {Copies::at_wait, Copies::at_issue}) {
-    ExecOptions options;
-    options.products = products;
-    float before[128], after[128];
-    runs({1, 128, TILES_BYTES, options}, [&] {
-      const Tiles t = tiles();
-      float d[32];
-      wgmma_fence();
-      wgmma<64>(d, t.of_a, t.of_b, false);
-      wgmma_commit();
-      before[threadIdx.x] = d[9];
-      wgmma_wait<0>();
-      after[threadIdx.x] = d[9];
-    });
-    for (const float x : before) CHECK((products == Copies::at_wait ? std::isnan(x) : x == 16.0f));
-    for (const float x : after) CHECK(x == 16.0f);
-  }
-}
-
-TEST_CASE("wgmma: a late product reads what its operands hold by then") {
-  for (const Copies products : {Copies::at_wait, Copies::at_issue}) {
-    ExecOptions options;
-    options.products = products;
-    float from_shared[128], from_registers[128];
-    runs({1, 128, TILES_BYTES, options}, [&] {
-      const Tiles t = tiles();
-      float d[32], e[32];
-      unsigned a[4] = {0x3C003C00u, 0x3C003C00u, 0x3C003C00u, 0x3C003C00u};  // ones
-      wgmma_fence();
-      wgmma<64>(d, t.of_a, t.of_b, false);
-      wgmma<64>(e, a, t.of_b, false);
-      wgmma_commit();
-      __syncthreads();
-      for (unsigned& pair : a) pair = 0x40004000u;  // twos
-      for (int i = int(threadIdx.x); i < 64 * 64; i += 128) t.a[i] = half(3.0f);
-      __syncthreads();
-      wgmma_wait<0>();
-      from_shared[threadIdx.x] = d[0], from_registers[threadIdx.x] = e[0];
-    });
-    const bool late = products == Copies::at_wait;
-    for (const float x : from_shared) CHECK(x == (late ? 48.0f : 16.0f));
-    for (const float x : from_registers) CHECK(x == (late ? 32.0f : 16.0f));
-  }
-}
-
-TEST_CASE("wgmma: each warp's rows are computed by its own wait, from what B holds then") {
-  float result[128];
-  runs({1, 128, TILES_BYTES}, [&] {
-    const Tiles t = tiles();
-    float d[32];
-    wgmma_fence();
-    wgmma<64>(d, t.of_a, t.of_b, false);
-    wgmma_commit();
-    if (threadIdx.x >= 32) __syncthreads();
-    wgmma_wait<0>();
-    result[threadIdx.x] = d[0];
-    if (threadIdx.x >= 32) return;
-    for (int i = int(threadIdx.x); i < 64 * 64; i += 32) t.b[i] = half(5.0f);  // too early: the others still read it
-    __syncthreads();
-  });
-  for (int i = 0; i < 128; ++i) CHECK(result[i] == (i < 32 ? 16.0f : 80.0f));
-}
-
-TEST_CASE("wgmma: wait<1> leaves the last group under way") {
-  float first[128], second[128];
-  runs({1, 128, TILES_BYTES}, [&] {
-    const Tiles t = tiles();
-    float d[32], e[32];
-    wgmma_fence();
-    wgmma<64>(d, t.of_a, t.of_b, false);
-    wgmma_commit();
-    wgmma<64>(e, t.of_a, t.of_b, false);
-    wgmma_commit();
-    wgmma_wait<1>();
-    first[threadIdx.x] = d[31], second[threadIdx.x] = e[31];
-    wgmma_wait<0>();
-  });
-  for (int i = 0; i < 128; ++i) {
-    CHECK(first[i] == 16.0f);
-    CHECK(std::isnan(second[i]));
-  }
-}
-
-// --- misuse --------------------------------------------------------------------------------------------------
-
-TEST_CASE("wgmma: three warps of four are a deadlock that says whom they wait for") {
-  under_all_modes([](const ExecOptions& options) {
-    int line = 0;
-    const Outcome outcome = run({1, 256, TILES_BYTES, options}, [&] {
-      const Tiles t = tiles();
-      float d[32];
-      if (threadIdx.x / 32 != 6) {
-        if (threadIdx.x >= 128) HERE(line, wgmma<64>(d, t.of_a, t.of_b, false));
-      } else {
-        __syncthreads();
-      }
-    });
-    check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock);
-    const std::string place = std::string(__FILE__) + ":" + std::to_string(line);
-    CHECK_CONTAINS(outcome.message(),
-                   "Warps 4..5 lanes 0..31 wait in wgmma.mma_async for warp 6 of the warpgroup (" + place + ").");
-    CHECK_CONTAINS(outcome.message(), "Warp 7 lanes 0..31 wait in wgmma.mma_async for warp 6 of the warpgroup");
-  });
-}
 
 namespace {
 
@@ -195,4 +67,41 @@ TEST_CASE("copy engine: too few bytes announced end a phase early or never, too 
       set_exec_options({});
       CHECK_MESSAGE(take_exec_report().message.empty(), "the launch has something to say");
     }
+}
+
+TEST_CASE("tensor maps: what the driver would refuse is one line") {
+  half* data = nullptr;
+  REQUIRE(cudaMalloc(&data, 4096) == cudaSuccess);
+  const auto refused = [&](const std::string& text, auto change) {
+    TensorShape shape;
+    shape.rank = 3, shape.swizzle = Swizzle::b128;
+    for (int d = 0; d < 3; ++d) shape.extent[d] = 64, shape.box[d] = 8, shape.stride[d] = d == 0 ? 2 : 128;
+    const half* base = data;
+    change(shape, base);
+    take_exec_report();
+    TensorMap map;
+    const cudaError_t error = make_tensor_map(map, base, shape);
+    const std::string message = take_exec_report().message;
+    CHECK(error == (text.empty() ? cudaSuccess : cudaErrorInvalidValue));
+    CHECK(message == text);
+  };
+  refused("", [](TensorShape&, const half*&) {});
+  refused("tensor map: rank 5; 1 to 4 are allowed", [](TensorShape& s, const half*&) { s.rank = 5; });
+  refused("tensor map: a base address that is no multiple of 16", [](TensorShape&, const half*& b) { b += 4; });
+  refused("tensor map: a base address that is no multiple of 16", [](TensorShape&, const half*& b) { b = nullptr; });
+  refused("tensor map: extent 0 of dimension 1; 1 to 2^32 are allowed",
+          [](TensorShape& s, const half*&) { s.extent[1] = 0; });
+  refused("tensor map: stride 72 of dimension 2; a multiple of 16 below 2^40 is allowed",
+          [](TensorShape& s, const half*&) { s.stride[2] = 72; });
+  refused("tensor map: box 257 of dimension 1; 1 to 256 are allowed",
+          [](TensorShape& s, const half*&) { s.box[1] = 257; });
+  refused("tensor map: stride 4 of dimension 0; it is the element's 2 bytes",
+          [](TensorShape& s, const half*&) { s.stride[0] = 4; });
+  refused("tensor map: rows of 8 bytes in the box; a multiple of 16 is allowed",
+          [](TensorShape& s, const half*&) { s.box[0] = 4; });
+  refused("tensor map: rows of 144 bytes in the box; the swizzle has room for 128",
+          [](TensorShape& s, const half*&) { s.box[0] = 72; });
+  refused("tensor map: rows of 48 bytes in the box; the swizzle has room for 32",
+          [](TensorShape& s, const half*&) { s.box[0] = 24, s.swizzle = Swizzle::b32; });
+  cudaFree(data);
 }

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "common/ptx/cluster.cuh"
-#include "common/ptx/grid_dependency.cuh"
 
 namespace lab::cpu {
 namespace {

@@ -172,36 +172,4 @@ void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t
 void async_commit() { this_block()->copy_commit(); }
 void async_wait(unsigned groups_left) { this_block()->copy_wait(groups_left); }
 
-void* carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch, std::size_t bytes,
-                    std::size_t align) {
-  Block& block = *this_block();
-  SharedMemory& shared = block.shared();
-  const std::size_t known = shared.dynamic_arrays().size();
-  void* pointer = shared.carve_dynamic(index, name, element, rows, pitch, bytes, align);
-  if (shared.offset(pointer) + bytes > SharedMemory::ARENA)
-    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds,
-               std::string("array ") + name + " of " + std::to_string(bytes) + " B lies far outside the request of " +
-                   std::to_string(block.config().smem) + " B",
-               0);
-  if (block.checking() && shared.dynamic_arrays().size() > known)
-    block.shadow().allow(shared.offset(pointer), shared.dynamic_arrays().back().granted);
-  return pointer;
-}
-
-void* carve_static(const void* declaration, const char* name, std::size_t element, std::size_t rows, std::size_t pitch,
-                   std::size_t bytes) {
-  Block& block = *this_block();
-  SharedMemory& shared = block.shared();
-  const std::size_t known = shared.static_arrays().size();
-  void* pointer = shared.carve_static(declaration, name, element, int(rows), int(pitch), bytes);
-  if (shared.static_arrays().size() > known) {
-    // The toolchain knows a kernel's static bytes and refuses to build it; here they are known when it first runs.
-    if (shared.static_bytes() > SharedMemory::STATIC_LIMIT)
-      block.fail(cudaErrorInvalidConfiguration, Finding::Kind::out_of_bounds,
-                 "static shared memory of " + std::to_string(shared.static_bytes()) + " B; 49152 B are allowed", 0);
-    if (block.checking()) block.shadow().allow(shared.offset(pointer), bytes);
-  }
-  return pointer;
-}
-
 }  // namespace lab::cpu

@@ -45,10 +45,10 @@ cpu::CarvedArray carved(const char* name, const ArrayType& type) {
 template <class Place>
 void* placed(Block& block, Place place) {
   SharedMemory& shared = block.shared();
-  const std::size_t known = shared.dynamic_arrays().size();
+  const std::size_t known = shared.arrays().size();
   void* const at = place(shared);
-  if (block.checking() && shared.dynamic_arrays().size() > known)
-    block.shadow().allow(shared.offset(at), shared.dynamic_arrays().back().granted);
+  if (block.checking() && shared.arrays().size() > known)
+    block.shadow().allow(shared.offset(at), shared.arrays().back().granted);
   return at;
 }
 

@@ -27,11 +27,6 @@ std::size_t gap_after(std::size_t element, int pitch) {
   return (std::max<std::size_t>(16 * element * pitch, 512) + 127) / 128 * 128;
 }
 
-// A gap, or what is left of the room for gaps: a plan must stay inside the arena.
-std::size_t within(std::size_t room, std::size_t gaps_so_far, std::size_t gap) {
-  return std::min(gap, room - std::min(room, gaps_so_far));
-}
-
 }  // namespace
 
 SharedMemory::SharedMemory() {
@@ -44,85 +39,50 @@ SharedMemory::~SharedMemory() { munmap(arena_, ARENA); }
 
 void SharedMemory::reset(std::size_t dynamic_bytes, bool gaps) {
   request_ = dynamic_bytes, gaps_ = gaps;
-  nominal_ = 0, next_ = DYNAMIC;
-  static_used_ = 0, static_next_ = GUARD;
-  plain_ = false;
-  dynamic_.clear(), static_.clear();
+  next_ = DYNAMIC + request_ + (gaps_ && request_ ? 512 : 0);
+  static_used_ = 0;
+  arrays_.clear();
   const std::size_t end = std::min(ARENA, DYNAMIC + request_ + GUARD + (gaps ? GAP_SPACE : 0));
   std::memset(arena_, POISON, std::max(end, dirty_end_));
   dirty_end_ = end;
 }
 
-void* SharedMemory::carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch,
-                                  std::size_t bytes, std::size_t align) {
-  if (index < int(dynamic_.size())) return arena_ + dynamic_[index].offset;
-  const auto align_up = [align](std::size_t at) { return (at + align - 1) / align * align; };
-  nominal_ = align_up(nominal_);
-  next_ = DYNAMIC + align_up(next_ - DYNAMIC);  // DYNAMIC and WINDOW_START are multiples of 1024
-  const std::size_t granted = nominal_ >= request_ ? 0 : std::min(bytes, request_ - nominal_);
-  dynamic_.push_back({name, element, rows, pitch, next_, bytes, granted});
-  nominal_ += bytes;
-  next_ += bytes;
-  // Leaves room for the rest of the request inside the window, so that descriptors can name all of it.
-  const std::size_t room = std::min(GAP_SPACE, WINDOW - WINDOW_START - std::min(WINDOW - WINDOW_START, request_));
-  if (gaps_) next_ += within(room, next_ - DYNAMIC - nominal_, gap_after(element, pitch));
-  return arena_ + dynamic_.back().offset;
-}
-
-void* SharedMemory::carve_static(const void* declaration, const char* name, std::size_t element, int rows, int pitch,
-                                 std::size_t bytes) {
-  for (const CarvedArray& array : static_)
-    if (array.declaration == declaration) return arena_ + array.offset;
-  static_.push_back({name, element, rows, pitch, static_next_, bytes, bytes, declaration});
-  static_used_ += bytes;
-  static_next_ += bytes;
-  if (gaps_) static_next_ += within(GUARD / 2, static_next_ - GUARD - static_used_, gap_after(element, pitch));
-  return arena_ + static_.back().offset;
-}
-
-void SharedMemory::begin_plain() {
-  if (!plain_) plain_ = true, next_ = DYNAMIC + request_ + (gaps_ && request_ ? 512 : 0);
-}
-
 void* SharedMemory::place_variable(const void* declaration, CarvedArray array, std::size_t align) {
-  for (const CarvedArray& placed : dynamic_)
+  for (const CarvedArray& placed : arrays_)
     if (placed.declaration == declaration) return arena_ + placed.offset;
   const std::size_t gap = gaps_ ? gap_after(array.element, array.pitch) : 0;
-  begin_plain();
   next_ = DYNAMIC + (next_ - DYNAMIC + align - 1) / align * align;
   const std::size_t room = WINDOW - WINDOW_START;
   if (next_ - DYNAMIC + array.bytes > room) return nullptr;
   array.offset = next_, array.declaration = declaration;
-  dynamic_.push_back(array);
+  arrays_.push_back(array);
   static_used_ += array.bytes;
   next_ += array.bytes + std::min(gap, (room - (next_ - DYNAMIC + array.bytes)) / 8);
-  return arena_ + dynamic_.back().offset;
+  return arena_ + arrays_.back().offset;
 }
 
 void SharedMemory::name_member(const void* at, CarvedArray array) {
   array.offset = offset(at);
-  for (const CarvedArray& known : dynamic_)
+  for (const CarvedArray& known : arrays_)
     if (known.offset == array.offset && known.bytes == array.bytes && known.name == array.name) return;
   const std::size_t end = DYNAMIC + request_;
   array.granted = array.offset >= end ? 0 : std::min(array.bytes, end - array.offset);
-  dynamic_.push_back(array);
+  arrays_.push_back(array);
 }
 
 const CarvedArray* SharedMemory::array_at(std::size_t offset) const {
   const CarvedArray* found = nullptr;  // of a struct its member, which is the smaller one
-  for (const auto* arrays : {&static_, &dynamic_})
-    for (const CarvedArray& array : *arrays)
-      if (offset >= array.offset && offset < array.offset + array.bytes && (!found || array.bytes < found->bytes))
-        found = &array;
+  for (const CarvedArray& array : arrays_)
+    if (offset >= array.offset && offset < array.offset + array.bytes && (!found || array.bytes < found->bytes))
+      found = &array;
   return found;
 }
 
 void* SharedMemory::place_request(const char* name, std::size_t element) {
   static constexpr char REQUEST = 0;
-  begin_plain();
-  for (const CarvedArray& array : dynamic_)
+  for (const CarvedArray& array : arrays_)
     if (array.declaration == &REQUEST) return arena_ + DYNAMIC;
-  dynamic_.push_back({name, element, int(request_ / element), 1, DYNAMIC, request_, request_, &REQUEST});
+  arrays_.push_back({name, element, int(request_ / element), 1, DYNAMIC, request_, request_, &REQUEST});
   return arena_ + DYNAMIC;
 }
 
@@ -133,16 +93,14 @@ std::string SharedMemory::describe(std::size_t offset) const {
     return place + ", past the request of " + std::to_string(request_) + " B";
   }
   const CarvedArray* before = nullptr;
-  for (const auto* arrays : {&static_, &dynamic_})
-    for (const CarvedArray& array : *arrays)
-      if (array.offset <= offset && (!before || array.offset >= before->offset)) before = &array;
+  for (const CarvedArray& array : arrays_)
+    if (array.offset <= offset && (!before || array.offset >= before->offset)) before = &array;
   if (before && offset < before->offset + before->bytes + gap_after(before->element, before->pitch))
     return inside(*before, offset) + ", past the end of " + before->name + " (" + std::to_string(before->rows) +
            " rows)";
   if (offset >= DYNAMIC)
     return "byte " + std::to_string(offset - DYNAMIC) + " of a request of " + std::to_string(request_) + " B";
-  return "byte " + std::to_string(long(offset) - long(GUARD)) + " of the static shared memory (" +
-         std::to_string(static_used_) + " B)";
+  return std::to_string(DYNAMIC - offset) + " B before the block's shared memory";
 }
 
 std::string SharedMemory::broken_guard() const {
@@ -156,9 +114,7 @@ std::string SharedMemory::broken_guard() const {
     return std::to_string(bytes) + " B written outside the request, first at " + describe(std::size_t(first - arena_));
   };
   std::string text = changed(0, GUARD);
-  if (text.empty()) text = changed(static_next_, DYNAMIC);
-  const std::size_t end = gaps_ || plain_ ? next_ : DYNAMIC + request_;
-  if (text.empty()) text = changed(end, std::min(ARENA, end + GUARD));
+  if (text.empty()) text = changed(next_, std::min(ARENA, next_ + GUARD));
   return text;
 }
 

@@ -1,7 +1,7 @@
 // The layout in which the copy engine leaves a tile of `rows` rows and D columns, and in which wgmma reads it: slabs of
 // 64 columns, [D / 64][rows][64], swizzled by 128 bytes. A slab's row is 128 bytes, eight chunks of 16, and chunk c of
 // row r lies in place c ^ (r % 8): eight rows of one column lie in eight different groups of banks. The tile starts on
-// SWIZZLE_ALIGN bytes.
+// 1024 bytes.
 #pragma once
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

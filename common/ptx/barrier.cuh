@@ -6,26 +6,15 @@
 //   Barrier 0 is __syncthreads'. All lanes of a warp must call it together.
 #pragma once
 #include <cuda_runtime.h>
-#ifndef __CUDACC__
-#include "common/cpu/instructions.h"
-#endif
 
 namespace lab::ptx {
 
 __device__ __forceinline__ void barrier_sync(int id, int threads) {
-#ifdef __CUDACC__
   asm volatile("bar.sync %0, %1;" : : "r"(id), "r"(threads) : "memory");
-#else
-  cpu::named_barrier(id, threads, true);
-#endif
 }
 
 __device__ __forceinline__ void barrier_arrive(int id, int threads) {
-#ifdef __CUDACC__
   asm volatile("bar.arrive %0, %1;" : : "r"(id), "r"(threads) : "memory");
-#else
-  cpu::named_barrier(id, threads, false);
-#endif
 }
 
 }  // namespace lab::ptx

@@ -1,5 +1,5 @@
 // Thread block clusters: up to eight blocks that run together, each of which reaches the others' shared memory
-// (distributed shared memory); sm_90. A launch says how many: LaunchExtras::cluster of common/launch.cuh. (PTX ISA,
+// (distributed shared memory); sm_90. A launch says how many: cudaLaunchAttributeClusterDimension. (PTX ISA,
 // "barrier.cluster", "mapa", "st.async", "mbarrier.arrive".)
 //
 //   A block that is launched may not have started yet: before the first access to another's shared memory comes a

@@ -1,5 +1,5 @@
 // Programmatic dependent launch: a kernel may start before the one before it in the stream has ended; sm_90. (PTX ISA,
-// "griddepcontrol".) Asked for by LaunchExtras::overlaps_previous of common/launch.cuh.
+// "griddepcontrol".) Asked for by cudaLaunchAttributeProgrammaticStreamSerialization.
 //
 //   Whatever the kernel before wrote may be read, and whatever it reads be written, only after grid_dependency_wait():
 //   that returns when the kernel before has ended and its writes can be seen.
@@ -12,28 +12,15 @@
 // maps among them, are the launch's own.
 #pragma once
 #include <cuda_runtime.h>
-#ifndef __CUDACC__
-#include "common/cpu/instructions.h"
-#endif
 
 namespace lab::ptx {
 
 // griddepcontrol.wait: until the launches before have ended; at once if this one was launched without overlap.
-__device__ __forceinline__ void grid_dependency_wait() {
-#ifdef __CUDACC__
-  asm volatile("griddepcontrol.wait;" : : : "memory");
-#else
-  cpu::grid_dependency_wait();
-#endif
-}
+__device__ __forceinline__ void grid_dependency_wait() { asm volatile("griddepcontrol.wait;" : : : "memory"); }
 
 // griddepcontrol.launch_dependents: once every block has called it or ended, the next kernel may start.
 __device__ __forceinline__ void launch_dependents() {
-#ifdef __CUDACC__
   asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
-#else
-  cpu::launch_dependents();
-#endif
 }
 
 }  // namespace lab::ptx

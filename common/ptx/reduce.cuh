@@ -32,17 +32,4 @@ __device__ __forceinline__ void red_release_gpu_add(unsigned* counter, unsigned 
 }
 
 }  // namespace lab::ptx
-#else
-// What the unit tests call, which are not plain CUDA.
-namespace lab::cpu {
-void semaphore_wait(const unsigned* counter, unsigned value);
-void semaphore_add(unsigned* counter);
-}  // namespace lab::cpu
-namespace lab::ptx {
-inline void add4(float* to, float a, float b, float c, float d) {
-  atomicAdd(to, a), atomicAdd(to + 1, b), atomicAdd(to + 2, c), atomicAdd(to + 3, d);
-}
-inline void semaphore_wait(const unsigned* counter, unsigned value) { cpu::semaphore_wait(counter, value); }
-inline void semaphore_add(unsigned* counter) { cpu::semaphore_add(counter); }
-}  // namespace lab::ptx
 #endif

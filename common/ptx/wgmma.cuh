@@ -233,6 +233,11 @@ __device__ __forceinline__ void registers_take() {
 #ifdef __CUDACC__
 inline constexpr bool K_MAJOR = false, MN_MAJOR = true;
 
+// The operand of a product whose 16 columns, or rows of an MN-major one, begin at `first`, in a tile of one slab, [rows][64].
+__device__ __forceinline__ Descriptor descriptor(const void* first) {
+  return wgmma_descriptor(first, 16, 1024);  // 16: not used; 1024: from 8 rows to the next 8
+}
+
 // The operand of a product that begins at this row and column of a tile of [slabs][rows][64] halves. A later 16 columns of a
 // slab begin within its first row, for the hardware swizzles the whole address; the leading offset, from slab to slab, is
 // used by MN_MAJOR alone. The offset from product to product is added last, as a constant, so that the tile's own descriptor is computed once: rows to the
