@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "checks/acceptance/whole_file.hpp"
 #include "checks/search/elite.hpp"
-#include "reference/bad_input.hpp"
 
 namespace {
 using namespace lab;
@@ -116,16 +116,18 @@ TEST_CASE("evolve: of every stage the kernel's own values are allowed, and each 
     if (!std::filesystem::exists(entry.path() / "tunables.conf")) continue;
     ++stages;
     const Tunables tunables(entry.path().filename());
+    const std::string kernel = read_whole(entry.path() / "kernel.cu");
     CAPTURE(tunables.stage());
     for (const int i : {0, 1, 2, 3}) {
       const Shape shape{2, 8, 512, i < 2 ? 64 : 128, i % 2 == 1};
       for (const Setting& setting : tunables.rows(shape)) {
         const std::string source = tunables.source(setting, shape);
         CHECK(tunables.objection(setting, shape) == "");
+        CHECK(std::ranges::count(source, '\n') == std::ranges::count(kernel, '\n') + 1);
         for (const Tunable* t : tunables.for_shape(shape))
           for (const std::string& value : t->values)
-            if (CAPTURE(t->name), CAPTURE(value); value != setting.at(t->name))
-              CHECK(tunables.source(with(setting, {{t->name, value}}), shape) != source);
+            if (value != setting.at(t->name))
+              CHECK_MESSAGE(tunables.source(with(setting, {{t->name, value}}), shape) != source, t->name, "=", value);
       }
     }
   }
@@ -178,7 +180,7 @@ must A + E < 6: A and E are too much
     CHECK(changed == 2);
     seen.insert(c->id), ++children, refused += c->verdict == "too large";
   }
-  CHECK(seen.size() == children);
+  CHECK(seen.size() == std::size_t(children));
   // Of each of two parents 4 with other A and E, 2 with another T and A, 2 with another T and E.
   CHECK(children == 16);
   CHECK(refused == 2);
