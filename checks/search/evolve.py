@@ -1,4 +1,4 @@
-"""The elite loop: a random search over a stage's tunables (writeups/the-elite-loop.md). Candidates are built, validated (validator.hpp),
+"""The elite loop: a random search over a stage's tunables (writeups/extending.md). Candidates are built, validated (validator.hpp),
 and timed on a GPU; without one a model stands for the time. The same measurements give the same children.
 
 evolve.py BACKEND STAGE [shape=B,H,S,D[,causal]] [seed=N] [minutes=N] [generations=N] [candidates=N] [out=FILE]
