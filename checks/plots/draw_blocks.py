@@ -237,7 +237,7 @@ def owners_b2(p):
 
 @figure("hardware", 3.95)
 def hardware(p):
-    """Rates: checks/counters/floor.hpp and the benchmark's copy (2.99 TB/s); latencies: the papers that the primer names."""
+    """Rates: checks/counters/floor.hpp and the benchmark's copy (2.99 TB/s); latencies: the papers that the on-ramp names."""
     top, high = 0.75, 2.3
     upper, lower = top + 0.27 * high, top + 0.74 * high
 

@@ -1,5 +1,5 @@
 // evolve BACKEND STAGE [shape=B,H,S,D[,causal]] [seed=N] [minutes=N] [generations=N] [candidates=N] [out=FILE]: the elite loop, a random
-// search over a stage's tunables (writeups/the-elite-loop.md). Candidates are built, validated (validator.hpp), and timed on a GPU; without
+// search over a stage's tunables (writeups/extending.md). Candidates are built, validated (validator.hpp), and timed on a GPU; without
 // one a model stands for the time.
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
 // The checks that a candidate must pass before one of its times counts. Six guards: oracle, memory, determinism, stream, settings,
-// roofline; writeups/safeguards.md says why each is there.
+// roofline; writeups/extending.md says why each is there.
 #pragma once
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -144,6 +144,6 @@ cd "$root" || exit 2
 # The course assigns what there is, with its minutes.
 index > "$tmp/index"
 is "the course's minutes" "$(awk -F'|' 'FILENAME ~ /index/ { minutes[$1 + 0] = $4; next } /^\| .*`.*` \| [0-9]+ \|$/ { weeks++; split($0, cell, "`"); count = split(cell[2], n, " "); sum = 0
-    for (i = 1; i <= count; i++) sum += minutes[n[i] + 0]; split(cell[3], last, "|"); if (sum != last[2] + 0) print $0 ": " sum } END { print weeks " weeks" }' "$tmp/index" writeups/course.md)" "8 weeks"
+    for (i = 1; i <= count; i++) sum += minutes[n[i] + 0]; split(cell[3], last, "|"); if (sum != last[2] + 0) print $0 ": " sum } END { print weeks " weeks" }' "$tmp/index" writeups/teaching.md)" "8 weeks"
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -2,7 +2,7 @@
 # Everything that needs the GPU, in one go, for a machine that is lent by the minute:
 #   h200.sh OUT_DIR [test] [bugs] [sanitizer]
 # builds all, runs what is named (all of it by default), leaves logs in OUT_DIR and prints a short table. OUT_DIR/h200-test.txt
-# and h200-bugs.txt are what writeups/results/ keeps, tools-h200.csv what `make tools-table` reads.
+# and h200-bugs.txt are what writeups/results/ keeps; the rows of tools-h200.csv go into tools.csv there.
 set -u
 out=$1; shift
 what=${*:-test bugs sanitizer}

@@ -74,7 +74,7 @@ int trace_command(std::span<char*> args) {
   const char* const blocks = picture.blocks.size() > 1 ? "blocks of a cluster" : "block";
   std::printf(
       "%s%s%s, %s, query tile %u: %zu %s, %ld steps (an order of events, not time), %zu slices, %zu copies and "
-      "products in flight\n  %s: open it in ui.perfetto.dev; writeups/trace.md says how to read it\n",
+      "products in flight\n  %s: open it in ui.perfetto.dev; writeups/the-emulator.md says how to read it\n",
       stage_name(), *planted_bug() ? " with " : "", planted_bug(), text(shape).c_str(), tile, picture.blocks.size(),
       blocks, picture.steps, picture.work.size() + picture.phases.size(), picture.flights.size(), path.c_str());
   if (!t.ok()) std::printf("the launch fails, and the trace shows how far it came: %s\n", t.message.c_str());

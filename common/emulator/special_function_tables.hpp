@@ -1,5 +1,5 @@
 // The coefficients of the special function unit's quadratics: the only integers with which all 2^23 results are those
-// of an H200 (no other c1 and c2 within 2 of these do it). writeups/the-same-bits.md says how they were found.
+// of an H200 (no other c1 and c2 within 2 of these do it). writeups/the-emulator.md says how they were found.
 #pragma once
 #include <cstdint>
 
