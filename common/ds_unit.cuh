@@ -14,7 +14,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/half_pair.cuh"
+#include "common/tile.cuh"
 #include "common/warp.cuh"
 
 namespace lab {

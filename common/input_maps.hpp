@@ -1,6 +1,6 @@
 // Tensor maps of an attention's inputs.
 #pragma once
-#include "common/hopper/slab.hpp"
+#include "common/hopper/swizzle.cuh"
 #include "common/stage.hpp"
 #include "common/tensor_map.hpp"
 

@@ -2,6 +2,17 @@
 #pragma once
 #include <cuda_fp16.h>
 
+#include <cstring>
+
+#ifdef __CUDACC__
+namespace lab::ptx {
+// An address as the .shared instructions take it.
+__device__ __forceinline__ unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+}  // namespace lab::ptx
+#endif
+
 namespace lab {
 
 __host__ __device__ constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
@@ -20,13 +31,24 @@ __device__ __forceinline__ void copy8(half* to, const half* from, bool inside) {
   *reinterpret_cast<uint4*>(to) = inside ? *reinterpret_cast<const uint4*>(from) : make_uint4(0, 0, 0, 0);
 }
 
-// 8 halves from column c of row r of a [S][D] tensor on, or zeros if the row lies past it; with their signs turned if
-// sign_bits is 0x80008000 and not 0.
-template <int D>
-__device__ __forceinline__ uint4 load8(const half* from, int r, int c, int S, unsigned sign_bits) {
-  uint4 x = make_uint4(0, 0, 0, 0);
-  if (r < S) x = *reinterpret_cast<const uint4*>(from + std::size_t(r) * D + c);
-  return make_uint4(x.x ^ sign_bits, x.y ^ sign_bits, x.z ^ sign_bits, x.w ^ sign_bits);
+// Two halves in one register, as mma.sync takes its operands: the low half is the neighbour with the smaller index.
+__device__ __forceinline__ unsigned half_pair(half2 both) {
+  unsigned bits;
+  std::memcpy(&bits, &both, sizeof bits);
+  return bits;
+}
+__device__ __forceinline__ unsigned half_pair(half low, half high) { return half_pair(half2{low, high}); }
+// Rounds to the nearest half, ties to even: one instruction on a GPU.
+__device__ __forceinline__ unsigned half_pair(float low, float high) { return half_pair(__floats2half2_rn(low, high)); }
+// The two of a pair, low one first, exactly.
+__device__ __forceinline__ float2 floats(unsigned pair) {
+  half2 both;
+  std::memcpy(&both, &pair, sizeof both);
+  return __half22float2(both);
+}
+// Two neighbours in memory: one load. `low` is 4-byte aligned.
+__device__ __forceinline__ unsigned half_pair_at(const half* low) {
+  return half_pair(*reinterpret_cast<const half2*>(low));
 }
 
 }  // namespace lab

@@ -319,19 +319,3 @@ def scratch_row(p):
         p.rect(at(12), y, at(4) - at(0), tall, fill=GREEN if i == 1 else "none", edge=GREEN, line=1.6)  # key 3's score, which lane 6's first weight overwrites
         p.text(at(12), y + tall + 0.1, "lane 3: score of key 3" if i == 1 else "bytes of key 3's score", 7, color=GREEN)
     p.axis(at(0), at(272) - at(0), 272, range(0, 257, 32), 3.0, 3.1, "byte of the row")
-
-
-@figure("partial-stripe", 4.55)
-def partial_stripe(p):
-    at, left, wide = (lambda row: 0.15 + 0.055 * row), 0.75, 0.9
-    for row in range(0, 73, 8):
-        p.line((left, at(row)), (7.95, at(row)), color="#ddd", width=0.6)
-        p.text(left - 0.06, at(row), row, 8, "end")
-    p.text(0.2, at(36), "row of scores", 8.5, "middle", turned=True)
-    for warp in range(8):
-        x = left + wide * warp + 0.08
-        p.box(x, at(8 * warp), wide - 0.16, 0.44, f"owns\n{8 * warp}–{8 * warp + 7}", 7.5, fill=PALE[0], edge=BLUE)
-        p.box(x, at(8 * warp + 8), wide - 0.16, 0.44, f"stores\n{8 * warp + 8}–{8 * warp + 15}", 7.5, edge=RED, hatch="/")
-        p.text(x + wide / 2 - 0.08, at(76), f"warp {warp}", 8, "middle")
-    p.line((left, at(64)), (7.95, at(64)), width=1.6)
-    p.text(left + 0.05, at(66.5), "scores ends here; what follows is O", 8)

@@ -11,9 +11,7 @@
 #include "checks/probes/dot_families.hpp"
 #include "checks/probes/probe.cuh"
 #include "common/mma_layout.hpp"
-#include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
-#include "common/ptx/stmatrix.cuh"
 #include "common/smem_plan.cuh"
 
 namespace lab::mma_probe {

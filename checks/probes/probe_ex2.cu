@@ -14,7 +14,6 @@
 #include "checks/probes/probe.cuh"
 #include "checks/probes/special_functions.hpp"
 #include "common/ptx/ex2.cuh"
-#include "common/ptx/rcp.cuh"
 
 using namespace lab;
 using namespace lab::special_functions;

@@ -82,6 +82,7 @@ std::string waits_of(const Hang& hang) {
 
 void RaceReport::add(const Ran& t, Schedule schedule) {
   ++launches_;
+  failed_ += !t.ok();
   if (!t.ok()) failures_.emplace("launch failed: " + t.message, waits_of(t.report.hang));
   refused_ |= t.launched != cudaSuccess;
   for (const Finding& f : t.findings) {
@@ -121,8 +122,9 @@ int RaceReport::finish(const std::string& how, bool first_only) const {
     any = true;
   }
   const std::string summary =
-      format("%s%s%s: %zu finding%s in %d launches (%s)", stage_name(), *planted_bug() ? " with " : "", planted_bug(),
-             all_.size(), all_.size() == 1 ? "" : "s", launches_, how.c_str());
+      format("%s%s%s: %zu finding%s in %d launches%s (%s)", stage_name(), *planted_bug() ? " with " : "", planted_bug(),
+             all_.size(), all_.size() == 1 ? "" : "s", launches_,
+             failed_ ? format(", of which %d failed", failed_).c_str() : "", how.c_str());
   std::printf("%s\n", summary.c_str());
   record("remark", summary);
   return all_.empty() && failures_.empty() ? 0 : 1;

@@ -25,7 +25,7 @@ class RaceReport {
   std::map<std::string, std::string> failures_;  // what is said -> what the launch waits for, if it hung
   std::set<std::string> hangs_;                  // of findings
   bool refused_ = false;
-  int launches_ = 0;
+  int launches_ = 0, failed_ = 0;
 };
 
 }  // namespace lab

@@ -63,7 +63,6 @@ static constexpr Command KERNELS[] = {
     {"check-harness", check_harness_command, "check-harness KERNEL...      the acceptance must be red on each"},
     {"broken-version", broken_version_command, "broken-version NAME KERNEL...    the acceptance of what never worked"},
     {"racecheck", racechecks_command, "racecheck [short=1] KERNEL...    each race check"},
-    {"search", search_command, "search MAKE BACKEND STAGE [KEY=VALUE...]    the elite loop, until the time is spent"},
     {"bench-table", bench_table_command,
      "bench-table NAME CSV SAMPLES...    a run of the benchmark, written and printed"},
 };

@@ -49,7 +49,6 @@ int reproduce_command(std::span<char*> args);       // bugs/reproduce.cpp
 int check_harness_command(std::span<char*> args);   // bugs/reproduce.cpp
 int broken_version_command(std::span<char*> args);  // bugs/reproduce.cpp
 int racechecks_command(std::span<char*> args);      // bugs/reproduce.cpp
-int search_command(std::span<char*> args);          // search/search.cpp
 int bench_table_command(std::span<char*> args);     // bench/bench_table.cpp
 
 // Runs the command that these words name. Exit status: 0 good, 1 red, 2 bad input, 3 nothing could be looked at (a GPU

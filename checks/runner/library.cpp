@@ -145,10 +145,7 @@ Pass load_kernel(const std::string& path) {
     static const BackwardStageInfo stage = backward_of_library();
     library.backward = &stage;
   }
-  if (library_symbol("the_drills")) {
-    library.stage = "drill";
-    return Pass::drill;
-  }
+  if (library_symbol("drill")) return Pass::drill;
   if (!library.forward && !library.backward) throw BadInput(path + " exports no stage");
   return library.forward ? Pass::forward : Pass::backward;
 }

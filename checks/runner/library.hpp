@@ -1,7 +1,7 @@
 // The kernel at hand: a shared library, build/BACKEND/STAGE/VARIANT/kernel.so, and in it one stage's kernel.cu, right or with
 // a bug. stage(), backward_stage(), stage_conf() and common/build_info.hpp say what it is.
 //
-// It exports C functions (common/attention.hpp, common/attention_backward.hpp); a drill exports the_drills().
+// It exports C functions (common/attention.hpp, common/attention_backward.hpp); a drill, drill().
 #pragma once
 #include <string>
 

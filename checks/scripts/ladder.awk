@@ -91,8 +91,11 @@ function the_bug(word, bug,   pairs, list, n, i, homes, words, at, m) {
   if (at) fail(bug " is a bug of " joined(homes, at, " and ") " (" joined(words, m, " or ") ")")
   fail("stage '" word "' has no bug '" bug "'; the nearest are: " nearest(bug, short_names, count) " - see 'make list'")
 }
-function row(dir, side,   n, list, i, j, m, words, text) {  # of make list; then the side paths that leave from it
-  printf "%s%-8s %-20s %s\n", side, short_of(dir), dir, conf[dir, "idea"]
+# Of make list: a stage, what it grows out of unless that stands above it or it says nothing, its bugs, and the side paths that leave it.
+function row(dir, side,   n, list, i, j, m, words, text) {
+  text = side == "" && above != "" && conf[dir, "from"] !~ "^(|" above ")$" ? " (from " short_of(conf[dir, "from"]) ")" : ""
+  printf "%s%-8s %-20s %s\n", side, short_of(dir), dir, conf[dir, "idea"] text
+  if (side == "") above = dir
   n = split(bugs[dir], list, " "); sort(list, n)
   for (i = 1; i <= n; i++) {
     m = split(also[dir, list[i]], words, " "); text = m ? "  (also" : ""
@@ -106,7 +109,7 @@ function list_all(   i, main, forward, n, parts, text) {
   printf "Main road, %d stages; %d more on side roads, below the stage that each grows out of (|)\n\n", main, forward - main
   printf "%-8s %-20s %s\n", "stage", "directory", "its one idea"
   for (i = 1; i <= all; i++) if (conf[dirs[i], "pass"] != "backward" && conf[dirs[i], "road"] != "side") row(dirs[i], "")
-  print "\nBackward, the second ladder: dQ, dK and dV"
+  print "\nBackward, the second ladder: dQ, dK and dV"; above = ""
   for (i = 1; i <= all; i++) if (conf[dirs[i], "pass"] == "backward") row(dirs[i], "")
   print "\nBroken versions of the source notes, kept as bugs of the stage that mended them:"
   sort(versions, many, order)

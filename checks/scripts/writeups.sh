@@ -1,7 +1,7 @@
 #!/bin/sh
 # Renews the blocks of the pages from their commands; with `check` first, says which pages differ, and which links lead nowhere.
 #     <!-- begin: COMMAND | FILTER -->  lines  <!-- end -->       "! COMMAND" must fail
-# Output loses colours, make's and git's own lines and the number of workers; a table goes in as it is, all else fenced.
+# Output loses colours, make's and git's own lines and the number of workers; a table and a card go in as they are, all else fenced.
 set -u
 kept=build/writeups  # what a command has printed, for its other blocks
 
@@ -17,6 +17,7 @@ block() {
     git\ diff* | *.patch | make\ *\ show-bug*) language=diff ;;
     *.cu | *.cuh | *.cpp | *.hpp) language=cpp ;;
     *.py) language=python ;;
+    *.exercise) language= ;;
     *) language=text ;;
   esac
   sed -E 's/\x1b\[[0-9;]*m//g; /^(make(\[[0-9]*\])?: |diff --git |index [0-9a-f]*\.\.)/d; s/ \(CPU, [0-9]* workers?\)//' $out | sh -c "$filter" |
@@ -24,10 +25,10 @@ block() {
       { line[NR] = $0; if ($0 !~ /^#/ && match($0, /[^ ]/) && (!found++ || RSTART < first)) first = RSTART }
       END {
         if (!NR) exit 1
-        table = line[1] ~ /^\|/
-        if (!table) print "```" language
+        plain = language == "" || line[1] ~ /^\|/
+        if (!plain) print "```" language
         for (i = 1; i <= NR; i++) print language == "cpp" && line[i] !~ /^#/ ? substr(line[i], first) : line[i]
-        if (!table) print "```"
+        if (!plain) print "```"
       }' || { echo "printed nothing: $1" >&2; return 1; }
 }
 

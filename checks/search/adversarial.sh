@@ -1,9 +1,11 @@
 #!/bin/sh
-# adversarial.sh BACKEND, of make evolve check=1: the validator must refuse every adversarial candidate, by a guard that its patch
+# adversarial.sh BACKEND, of make evolve check=1: the search's own tests; and the validator must refuse every adversarial candidate, by a guard that its patch
 # predicts, and pass the kernel that they are made from.
 set -u
 stage=v1_scalar home=build/$1/v1_scalar patches=checks/search/adversarial names=honest good=0 bad=0
 log=build/evolve-adversarial.log
+# The search's own tests first.
+if $PYTHON checks/tests/test_evolve.py > $log 2>&1; then good=1; sed -n 's/^Ran \([0-9]* tests\).*/\1 of the search pass/p' $log; else bad=1; tail -15 $log; fi
 put() { mkdir -p "$home/evolve-$1"; cat > "$home/evolve-$1/new"; cmp -s "$home/evolve-$1/new" "$home/evolve-$1/source.cu" || mv "$home/evolve-$1/new" "$home/evolve-$1/source.cu"; }
 { echo "#line 1 \"stages/$stage/kernel.cu\""; cat stages/$stage/kernel.cu; } | put honest
 for patch in $patches/*.patch; do

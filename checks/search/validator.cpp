@@ -1,8 +1,6 @@
 #include "checks/search/validator.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/device_tensors.hpp"
@@ -23,37 +21,40 @@ constexpr double LONGEST_WAIT_SECONDS = 20;
 
 std::string text_of(const Shape& s) { return format("(%d,%d,%d,%d)%s", s.B, s.H, s.S, s.D, s.causal ? " causal" : ""); }
 
+std::vector<fp16> fetched(const half* from, std::size_t size) {
+  std::vector<fp16> host(size);
+  check_cuda(cudaMemcpy(host.data(), from, size * sizeof(half), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
+  return host;
+}
+
 // Tensors of several calls in one piece of memory, with canaries wherever no tensor is.
 class Arena {
  public:
   Arena(int calls, std::size_t elements, int rounds)
-      : calls_(calls), elements_(elements), slack_(STEP * std::size_t(rounds + 1)) {
-    check_cuda(cudaMalloc(&base_, size() * sizeof(half)), "cudaMalloc");
-  }
-  ~Arena() { cudaFree(base_); }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
+      : calls_(calls),
+        elements_(elements),
+        memory_(STEP * std::size_t(rounds + 1) + GUARD + std::size_t(calls) * 4 * (elements + GUARD)) {}
 
-  void move_to(int round) { shift_ = STEP * std::size_t(round); }
-  // 0: q, 1: k, 2: v, 3: out.
-  half* tensor(int call, int which) const {
-    return base_ + shift_ + GUARD + (std::size_t(call) * 4 + std::size_t(which)) * (elements_ + GUARD);
-  }
-  // Canaries everywhere: NaN, so that a read of them shows in the output.
-  void guard() const {
-    check_cuda(cudaMemset(base_, CANARY_BYTE, size() * sizeof(half)), "cudaMemset");
+  // Its tensors lie elsewhere than in another round; canaries everywhere: NaN, so that a read of them shows in the output.
+  void begin(int round) {
+    shift_ = STEP * std::size_t(round);
+    check_cuda(cudaMemset(memory_.data(), CANARY_BYTE, memory_.bytes()), "cudaMemset");
     check_cuda(cudaDeviceSynchronize(), "cudaMemset");  // the candidate's stream waits for no other
   }
-  void poison(int call) const {
-    check_cuda(cudaMemset(tensor(call, 3), 0xFF, elements_ * sizeof(half)), "cudaMemset");
+  // 0: q, 1: k, 2: v, 3: out.
+  half* tensor(int call, int which) const {
+    return memory_.data() + shift_ + GUARD + (std::size_t(call) * 4 + std::size_t(which)) * (elements_ + GUARD);
+  }
+  void poison() const {
+    for (int call = 0; call < calls_; ++call)
+      check_cuda(cudaMemset(tensor(call, 3), 0xFF, elements_ * sizeof(half)), "cudaMemset");
     check_cuda(cudaDeviceSynchronize(), "cudaMemset");
   }
   // Where a canary is gone; "" if none is.
   std::string damage() const {
-    std::vector<fp16> host(GUARD);
     for (int i = 0; i <= 4 * calls_; ++i) {
-      const half* from = i == 0 ? tensor(0, 0) - GUARD : tensor((i - 1) / 4, (i - 1) % 4) + elements_;
-      check_cuda(cudaMemcpy(host.data(), from, GUARD * sizeof(half), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
+      const std::vector<fp16> host =
+          fetched(i == 0 ? tensor(0, 0) - GUARD : tensor((i - 1) / 4, (i - 1) % 4) + elements_, GUARD);
       for (std::size_t e = 0; e < GUARD; ++e)
         if (host[e].bits != CANARY_BYTE * 0x101)
           return i == 0 ? format("%zu elements before the first tensor", GUARD - e)
@@ -61,20 +62,18 @@ class Arena {
     }
     return "";
   }
-  std::vector<const half*> tensors(int from, int to) const {
-    std::vector<const half*> all;
+  std::vector<std::uint64_t> digests(Device& device, int from, int to) const {
+    std::vector<std::uint64_t> all;
     for (int call = 0; call < calls_; ++call)
-      for (int which = from; which < to; ++which) all.push_back(tensor(call, which));
+      for (int which = from; which < to; ++which) all.push_back(device.digest(tensor(call, which), elements_));
     return all;
   }
 
  private:
   static constexpr int CANARY_BYTE = 0x7D;
-  std::size_t size() const { return slack_ + GUARD + std::size_t(calls_) * 4 * (elements_ + GUARD); }
-
-  half* base_ = nullptr;
   int calls_;
-  std::size_t elements_, slack_, shift_ = 0;
+  std::size_t elements_, shift_ = 0;
+  Buffer<half> memory_;
 };
 
 class Validator {
@@ -89,9 +88,9 @@ class Validator {
         again_(plan.calls, shape.elements(), plan.rounds) {}
 
   Passed validate() {
-    correctness("before it is timed");
-    if (plan_.rounds > 0) rounds();
-    correctness("after it was timed");
+    single_calls("before it is timed");
+    for (int i = 0; i < plan_.rounds; ++i) round(i);
+    single_calls("after it was timed");
     if (const std::string what = device_.settings_changed(); !what.empty()) throw Refused("settings", what);
     if (passed_.rows_checked == 0) throw Refused("oracle", "no row of any call was checked");
     return passed_;
@@ -108,7 +107,7 @@ class Validator {
     throw Refused("launch", std::string(cudaGetErrorName(error != cudaSuccess ? error : last)) +
                                 (message.empty() ? "" : ": " + message));
   }
-  void finish(const char* when) {
+  void finish(const std::string& when) {
     const cudaError_t ran = synchronize_within(LONGEST_WAIT_SECONDS);
     const ExecReport report = take_exec_report();
     if (ran != cudaSuccess)
@@ -143,20 +142,26 @@ class Validator {
     }
   }
 
+  // The guard of memory, where `inputs` are the digests from before the calls.
+  void untouched(const Arena& arena, const std::vector<std::uint64_t>& inputs, const std::string& when) {
+    if (const std::string where = arena.damage(); !where.empty())
+      throw Refused("memory", "written " + where + ", " + when);
+    if (inputs != arena.digests(device_, 0, 3)) throw Refused("memory", "an input is another after the call, " + when);
+  }
+
   // Holds a call's output against the oracle.
-  void compare(const Arena& arena, int call, const Shape& shape, std::size_t count, const std::string& when) {
-    const std::vector<RowBlock> rows = sample(shape, count);
-    std::vector<fp16> out(shape_.elements());
-    check_cuda(cudaMemcpy(out.data(), arena.tensor(call, 3), out.size() * sizeof(half), cudaMemcpyDeviceToHost),
-               "cudaMemcpy to host");
+  void compare(const Arena& arena, int call, const Shape& shape, int count, const std::string& when) {
+    const std::vector<fp16> out = fetched(arena.tensor(call, 3), shape_.elements());
     for (std::size_t i = 0; i < out.size(); ++i)
       if (i < shape.elements() ? (out[i].bits & 0x7FFF) > 0x7C00 : out[i] != FP16_NAN)
         throw Refused("memory",
                       format("element %zu of %s %s, %s", i, text_of(shape).c_str(),
                              i < shape.elements() ? "is NaN, or was not written" : "is past the end, and was written",
                              when.c_str()));
-    const Expected right = device_.oracle(shape, default_scale(shape.D), arena.tensor(call, 0), arena.tensor(call, 1),
-                                          arena.tensor(call, 2), rows, half_p(shape));
+    const auto input = [&](int which) { return fetched(arena.tensor(call, which), shape.elements()); };
+    const std::vector<RowBlock> rows = sample(shape, std::size_t(count));
+    const Expected right =
+        expected(shape, default_scale(shape.D), {input(0), input(1), input(2), {}}, rows, half_p(shape));
     Comparison compared;
     lab::compare(shape, rows, out, right, compared);
     if (!compared.good()) {
@@ -165,83 +170,70 @@ class Validator {
                                      first.b * shape.H + first.h, first.row, first.col, text_of(shape).c_str(),
                                      double(first.got), first.expected, when.c_str()));
     }
-    passed_.largest_part = std::max(passed_.largest_part, compared.worst_ratio);
     passed_.rows_checked += rows.size();
   }
 
-  // Single calls, checked one by one: the timed shape in three families, and others that share its tile.
-  void correctness(const std::string& when) {
+  // Checked one by one: the timed shape in three families, and others that share its tile.
+  void single_calls(const std::string& when) {
     struct Case {
       Shape shape;
       float factor, offset;
     };
     Shape ragged = shape_, other = shape_;
-    ragged.B = 1, ragged.H = std::min(2, shape_.B * shape_.H), ragged.S = std::min(shape_.S, 300) - 27;
+    ragged.B = 1, ragged.H = std::min(2, shape_.B * shape_.H), ragged.S = std::max(1, std::min(shape_.S, 300) - 27);
     other.B = 1, other.H = 1, other.S = std::min(shape_.S, 200), other.causal = !shape_.causal;
     std::vector<Case> cases = {{shape_, 1, 0}, {shape_, 3, 0}, {shape_, 1, 4}, {ragged, 2, 0}, {other, 2, 0}};
-    for (Case& c : cases) c.shape.S = std::max(c.shape.S, 1);
     if (!device_.has_clock()) cases.erase(cases.begin() + 1, cases.begin() + 3);  // a launch takes seconds there
-    Arena arena(1, shape_.elements(), int(cases.size()) + 1);
+    Arena arena(1, shape_.elements(), int(cases.size()));
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const Case& c = cases[i];
-      arena.guard(), arena.move_to(int(i));
+      arena.begin(int(i));
       fill(arena, 0, c.shape.elements(), c.factor, c.offset);
-      arena.poison(0);
+      arena.poison();
       poison_shared_memory();
-      const auto before = device_.digests(arena.tensors(0, 3), shape_.elements());
+      const auto inputs = arena.digests(device_, 0, 3);
       launch(arena, 0, c.shape);
-      finish(when.c_str());
-      if (const std::string where = arena.damage(); !where.empty())
-        throw Refused("memory", "written " + where + ", " + when);
-      if (before != device_.digests(arena.tensors(0, 3), shape_.elements()))
-        throw Refused("memory", "an input is another after the call, " + when);
-      compare(arena, 0, c.shape, 2048, when);
+      finish(when);
+      untouched(arena, inputs, when);
+      compare(arena, 0, c.shape, plan_.of_single, when);
     }
   }
 
-  void rounds() {
-    const std::size_t elements = shape_.elements();
-    Arena &timed = timed_, &again = again_;
-    std::unique_ptr<Batch> last;  // runs untimed before each round, so that the clock is up
-    for (int round = 0; round < plan_.rounds; ++round) {
-      timed.guard(), timed.move_to(round);
-      for (int call = 0; call < plan_.calls; ++call) fill(timed, call, elements);
-      const auto call = [&](const Arena& arena) { return [&](int i) { launch(arena, i, shape_); }; };
-      const auto batch = device_.gather(plan_.calls, call(timed));
-      for (int i = 0; i < plan_.calls; ++i) timed.poison(i);
-      if (last) (void)last->run(), (void)last->run();
-      const auto inputs = device_.digests(timed.tensors(0, 3), elements);
-      const std::optional<double> us = batch->run();
-      finish("while it was timed");
-      const auto outputs = device_.digests(timed.tensors(3, 4), elements);
-      if (const std::string where = timed.damage(); !where.empty())
-        throw Refused("memory", "written " + where + ", while it was timed");
-      if (inputs != device_.digests(timed.tensors(0, 3), elements))
-        throw Refused("memory", "an input is another after the timed calls");
-      for (int i = 0; i < plan_.calls; ++i)
-        compare(timed, i, shape_, std::size_t(plan_.sampled), format("in timed call %d of round %d", i, round));
+  void round(int number) {
+    timed_.begin(number);
+    for (int call = 0; call < plan_.calls; ++call) fill(timed_, call, shape_.elements());
+    const Batch batch = device_.gather(plan_.calls, [&](int i) { launch(timed_, i, shape_); });
+    timed_.poison();
+    if (last_) (void)last_(), (void)last_();
+    const auto inputs = timed_.digests(device_, 0, 3);
+    const std::optional<double> us = batch();
+    finish("while it was timed");
+    const auto outputs = timed_.digests(device_, 3, 4);
+    untouched(timed_, inputs, "while it was timed");
+    for (int i = 0; i < plan_.calls; ++i)
+      compare(timed_, i, shape_, plan_.sampled, format("in timed call %d of round %d", i, number));
 
-      // The same inputs elsewhere, the calls the other way round, untimed: the same bits.
-      last.reset();
-      again.guard(), again.move_to(plan_.rounds - round);
-      for (int i = 0; i < plan_.calls; ++i)
-        for (int which = 0; which < 3; ++which)
-          check_cuda(cudaMemcpy(again.tensor(i, which), timed.tensor(i, which), elements * sizeof(half),
-                                cudaMemcpyDeviceToDevice),
-                     "cudaMemcpy");
-      check_cuda(cudaDeviceSynchronize(), "cudaMemcpy");
-      last = device_.gather(plan_.calls, [&](int i) { launch(again, plan_.calls - 1 - i, shape_); });
-      for (int i = 0; i < plan_.calls; ++i) again.poison(i);
-      (void)last->run();
-      finish("while it was repeated");
-      if (outputs != device_.digests(again.tensors(3, 4), elements))
-        throw Refused("determinism", "the same inputs at other addresses, in another order, gave other bits");
-      passed_.calls_checked += std::size_t(plan_.calls);
-      if (us) passed_.us.push_back(*us);
-      if (us && *us < floor_us(shape_))
-        throw Refused("roofline",
-                      format("%.3f us a call, and no GPU of the lab can do it below %.3f", *us, floor_us(shape_)));
-    }
+    // The same inputs elsewhere, the calls the other way round, untimed: the same bits.
+    last_ = nullptr;
+    again_.begin(plan_.rounds - number);
+    for (int i = 0; i < plan_.calls; ++i)
+      for (int which = 0; which < 3; ++which)
+        check_cuda(cudaMemcpy(again_.tensor(i, which), timed_.tensor(i, which), shape_.elements() * sizeof(half),
+                              cudaMemcpyDeviceToDevice),
+                   "cudaMemcpy");
+    check_cuda(cudaDeviceSynchronize(), "cudaMemcpy");
+    last_ = device_.gather(plan_.calls, [this](int i) { launch(again_, plan_.calls - 1 - i, shape_); });
+    again_.poison();
+    (void)last_();
+    finish("while it was repeated");
+    if (outputs != again_.digests(device_, 3, 4))
+      throw Refused("determinism", "the same inputs at other addresses, in another order, gave other bits");
+    passed_.calls_checked += std::size_t(plan_.calls);
+    if (!us) return;
+    passed_.us.push_back(*us);
+    if (*us < floor_us(shape_))
+      throw Refused("roofline",
+                    format("%.3f us a call, and no GPU of the lab can do it below %.3f", *us, floor_us(shape_)));
   }
 
   Device& device_;
@@ -250,6 +242,7 @@ class Validator {
   Plan plan_;
   std::uint64_t seed_;
   Arena timed_, again_;  // there from the beginning: nothing else has ever lain at their addresses
+  Batch last_;           // runs untimed before each round, so that the clock is up
   Passed passed_;
 };
 
@@ -261,15 +254,9 @@ double floor_us(const Shape& s) {
 }
 
 Plan plan_for(const Shape& shape, const Device& device) {
-  Plan plan;
-  if (!device.has_clock()) {
-    plan.calls = 2, plan.rounds = 2;
-    return plan;
-  }
+  if (!device.has_clock()) return {.calls = 2, .rounds = 2, .sampled = 64, .of_single = 2048};
   const double guess = 2 * floor_us(shape);
-  plan.calls = std::clamp(int(LONGEST_TIMED_US / guess), 2, 16);
-  if (guess > LONGEST_TIMED_US / 4) plan.rounds = 5;
-  return plan;
+  return {.calls = std::clamp(int(LONGEST_TIMED_US / guess), 2, 16), .rounds = guess > LONGEST_TIMED_US / 4 ? 5 : 9};
 }
 
 Passed validate(Device& device, const StageInfo& candidate, const Shape& shape, const Plan& plan) {

@@ -1,34 +1,51 @@
 #!/bin/sh
-# CUDA programs through make check: each file of checks/tests/plain against its line in expected.tsv: the exit status, the last line that
-# the program prints (an H200's, where it is one) and the kinds of findings. Prints `N passed, M failed`.
+# CUDA programs through make check: each file of checks/tests/plain against its rows in expected.tsv. The first row: the exit status and the
+# last line that the program prints (an H200's, where it is one). Then a row for each finding: its kernel, its sentence, and its sides, a line
+# by its comment's [mark] or its number. Prints `N passed, M failed`.
 #   plain.sh [quick]     those of quick.tsv, one for each rule that no unit test proves; JOBS at once
-set -u
+#   plain.sh record [NAME...]   writes these rows, or all
+set -u; export LC_ALL=C
 root=checks/tests/plain
 # The objects that a program is linked with, found once: make's last line.
 [ -n "${CHECK_BUILDS:-}" ] || { CHECK_BUILDS=$(${MAKE:-make} -s backend=cpu check-builds | tail -1) && export CHECK_BUILDS; } || exit 1
-one() {  # NAME: what its line in expected.tsv would be
-  case $1 in *_order) quick= ;; *) quick=1 ;; esac  # seen in some orders of blocks alone
+one() {  # NAME: what its rows in expected.tsv would be
+  case $1 in *_order | rules/* | memory/*) quick= ;; *) quick=1 ;; esac  # these in all orders
   out=$(file=$root/$1.cu quick=$quick seconds=20 sh checks/scripts/check.sh $CHECK_BUILDS 2>&1); status=$?
-  printf '%s\n' "$out" | awk -v name="$1" -v status=$status '
-    /^$/ || /^note: / || /^checks\/tests\/plain\/[^ ]*: / { said = 1 }
+  printf '%s\n' "$out" | awk -v name="$1" -v status=$status -v file=$root/$1.cu '
+    function row() { if (finding != "") rows = rows "\n" name "\t" kernel "\t" finding "\t" sides; finding = sides = "" }
+    BEGIN { while ((getline line < file) > 0) mark[++lines] = match(line, /\/\/ \[.*\]/) ? substr(line, RSTART + 3, RLENGTH - 3) : lines }
+    { rest = $0; $0 = ""
+      for (; match(rest, file ":[0-9]+"); rest = substr(rest, RSTART + RLENGTH))
+        $0 = $0 substr(rest, 1, RSTART - 1) "line " mark[substr(rest, RSTART + length(file) + 1, RLENGTH - length(file) - 1)]
+      $0 = $0 rest }
+    { sub(/memory fault at address 0x[0-9a-f]+/, "memory fault at an address") }
+    /^$/ || /^note: / || index($0, file) == 1 || /^line / { said = 1 }
+    status == 2 && unread == "" && /^line / { unread = $0 }
     !said { last = $0 }
-    said && /^[a-z].*, kernel / { kind = $0; sub(/,? ?(on |kernel ).*/, "", kind); if (!seen[kind]++) kinds = kinds (kinds == "" ? "" : "; ") kind }
-    status == 2 && /^checks/ && unread == "" { unread = $0; sub(/^[^:]*:/, "", unread) }
+    said && /^[A-Za-z].*, kernel / {
+      row(); kernel = finding = $0
+      sub(/.*, kernel /, "", kernel); sub(/, block .*/, "", kernel); sub(/, kernel .* times?(:|$)/, ":", finding) }
+    /^    (earlier: |then: +|warp |read |write )/ { sub(/^ +(earlier: +|then: +)?/, ""); sub(/: .*/, ""); sides = sides (sides == "" ? "" : "; ") $0 }
+    /^    in [0-9]+ instances/ || /^    as / || (/^    in [0-9]+ of/ && $2 != $4) { sub(/^ +/, ""); sides = sides "; " $0 }
+    index($0, file ": it does not") == 1 { row(); kernel = ""; finding = substr($0, length(file) + 3) }
     name == "features/cvta" { last = "(an address)" }
-    END { print name "\t" status "\t" (status == 2 ? unread : last) "\t" kinds }'
+    END { row(); print name "\t" status "\t" (status == 2 ? unread : last) rows }'
 }
 if [ "${1:-}" = one ]; then one "$2"; exit; fi
-names=$(cut -f1 $root/expected.tsv)
-[ "${1:-}" != quick ] || names=$(cut -f1 $root/quick.tsv)
-[ "${1:-}" != record ] || names=$(cd $root && ls */*.cu | sed 's/\.cu$//')
-lines=$(mktemp); trap 'rm -f "$lines"' EXIT
-echo "$names" | xargs -P "${JOBS:-2}" -I{} sh "$0" one {} > "$lines"
-if [ "${1:-}" = record ]; then sort "$lines" > $root/expected.tsv; exit; fi
-# Every file has a line, and every line is met.
-sort "$lines" | awk -F'\t' -v files="$(cd $root && ls */*.cu | wc -l)" -v expected=$root/expected.tsv '
-  BEGIN { while ((getline line < expected) > 0) { name = line; sub(/\t.*/, "", name); wanted[name] = line; ++lines } }
-  $0 == wanted[$1] { ++passed; next }
-  { ++failed; print "wanted: " wanted[$1]; print "is:     " $0 }
-  END {
-    if (files != lines) { ++failed; print files " files, " lines " lines" }
-    print passed + 0 " passed, " failed + 0 " failed"; exit failed > 0 || passed == 0 }'
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+record=; [ "${1:-}" != record ] || { record=1; shift; }
+case ${1:-} in
+  quick) cut -f1 $root/quick.tsv | sort -u ;;
+  '') (cd $root && ls */*.cu | sed 's/\.cu$//') ;;
+  *) printf '%s\n' "$@" ;;
+esac > "$work/names"
+xargs -P "${JOBS:-2}" -I{} sh -c 'sh "$0" one "$2" > "$1/$(echo "$2" | tr / :).rows"' "$0" "$work" {} < "$work/names"
+cat "$work"/*.rows > "$work/rows"
+# Without names every row counts: also that of a program that is gone.
+awk -F'\t' -v all="${1:-1}" 'NR == FNR { named[$1]; next } all == 1 || $1 in named' "$work/names" $root/expected.tsv > "$work/wanted"
+if [ "$record" ]; then grep -vxFf "$work/wanted" $root/expected.tsv | sort -s -t'	' -k1,1 - "$work/rows" > "$work/all"; cp "$work/all" $root/expected.tsv; exit; fi
+diff "$work/wanted" "$work/rows" > "$work/differ"
+sed -n 's/^</wanted:/p; s/^>/is:    /p' "$work/differ"
+failed=$(sed -n 's/^[<>] \([^	]*\)	.*/\1/p' "$work/differ" | sort -u | wc -l)
+echo "$(($(wc -l < "$work/names") - failed)) passed, $failed failed"
+[ "$failed" = 0 ]

@@ -126,7 +126,6 @@ struct Case {
   bool instrumented, broken, mended;
   std::vector<Expect> expected;  // of a kernel that is RIGHT, its sizes
 };
-const Case& kernel(const char* name);
 struct Place {
   std::string file;
   int line = 0;
@@ -143,8 +142,6 @@ struct Done {
   std::string text() const;  // of the report and all findings
 };
 Done run(const Case& c, bool kept, const Size& own, const ExecOptions& options, bool overlaps = false);
-// The broken kernel of this name, checked, in the file's size unless told otherwise.
-Done broken(const char* name, const Size& own = {}, ExecOptions options = {});
 
 struct Registered {
   explicit Registered(const Case& c);  // keeps a pointer to it

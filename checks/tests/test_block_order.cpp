@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "common/block_order.hpp"
-#include "common/hopper/tile_choice.cuh"
 
 TEST_CASE("longest_first gives every tile of every head once, the last tiles first") {
   for (const unsigned tiles : {1u, 2u, 7u, 32u})

@@ -6,12 +6,11 @@
 #include <set>
 
 #include "checks/counters/floor.hpp"
-#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_counters_kernels.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "common/emulator/counting.hpp"
-#include "common/launch.cuh"
+#include "common/ptx/wgmma.cuh"
 
 using namespace lab;
 namespace kernels = lab::counters_kernels;
@@ -167,7 +166,7 @@ TEST_CASE("counters: steps waited stand at the line of who waits, whoever comes 
     for (const CountedLine& line : report.counts) {
       if (line.what != Counted::named_barrier) continue;
       CAPTURE(line.text);
-      CHECK(line.tally.waited == (line.text.find("barrier_sync") != std::string::npos ? 20u : 0u));
+      CHECK(line.tally.waited == (line.text.find("true") != std::string::npos ? 20u : 0u));
       ++lines;
     }
     CHECK(lines == 2);
@@ -209,8 +208,6 @@ TEST_CASE("floor: what each kind keeps busy") {
   CHECK(clocks_of(Counted::shared_load, t, Unit::tensor) == 0);
 }
 
-using namespace lab::ptx;
-
 namespace {
 
 Tallies counted(unsigned threads, const std::function<void()>& kernel) {
@@ -236,13 +233,14 @@ TEST_CASE("counters: a box's bytes, and the sectors of it that lie inside the te
   REQUIRE(make_tensor_map(map, data, shape) == cudaSuccess);
   for (const int row : {0, 6}) {  // the second box has four rows of eight
     const Tallies t = counted(32, [&] {
-      AlignedSmemCursor cursor;
-      auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", 256, 1);
-      auto* full = barriers(cursor);
+      SHARED(half, tile, [8][64], 1024);  // a swizzled row spans 128 bytes
+      SHARED(ptx::MBarrier, full, [1], 8);
+      initialised(full);
       if (threadIdx.x == 0) {
-        mbarrier_arrive_expect_tx(full, 512);
-        tma_load_2d(tile, &map, 32, row, full);
-        mbarrier_wait(full, 0);
+        const int at[] = {32, row};
+        cpu::mbarrier_arrive(full, 512, true);
+        cpu::tma_load(tile, &map, at, 2, full);
+        cpu::mbarrier_wait(full, 0, false);
       }
     });
     const Tally& load = of(t, Counted::tma_load);
@@ -255,16 +253,17 @@ TEST_CASE("counters: a box's bytes, and the sectors of it that lie inside the te
 TEST_CASE("counters: what a wgmma multiplies, and reads from shared memory") {
   const auto product = [](bool from_registers) {
     return counted(128, [&] {
-      const Tiles t = tiles();
+      SHARED(half, ones, [64][64], 1024);
+      for (unsigned i = threadIdx.x; i < 64 * 64; i += 128) ones[0][i] = half(1.0f);
+      cpu::fence_proxy_async();
+      __syncthreads();
       float d[32] = {};
       const unsigned fragment[4] = {};
-      wgmma_fence();
-      if (from_registers)
-        wgmma<64>(d, fragment, t.of_b, true);
-      else
-        wgmma<64>(d, t.of_a, t.of_b, true);
-      wgmma_commit();
-      wgmma_wait<0>();
+      const ptx::Descriptor tile = ptx::wgmma_descriptor(cpu::shared_window(ones), 0, 1024);
+      cpu::wgmma_fence();
+      cpu::wgmma(d, 64, tile, from_registers ? fragment : nullptr, tile, false, true);
+      cpu::wgmma_commit();
+      cpu::wgmma_wait(0);
     });
   };
   for (const bool from_registers : {false, true}) {
@@ -281,13 +280,13 @@ TEST_CASE("counters: a wait at an mbarrier lasts until the last to arrive has co
   const auto waited = [](int late) {
     return of(counted(64,
                       [late] {
-                        SmemCursor cursor;
-                        auto* full = barriers(cursor);
+                        SHARED(ptx::MBarrier, full, [1], 8);
+                        initialised(full);
                         if (threadIdx.x >= 32) {
                           for (int i = 0; i < late; ++i) __syncwarp();
-                          if (threadIdx.x == 32) mbarrier_arrive(full);
+                          if (threadIdx.x == 32) cpu::mbarrier_arrive(full, 0, false);
                         } else {
-                          mbarrier_wait(full, 0);
+                          cpu::mbarrier_wait(full, 0, false);
                         }
                       }),
               Counted::mbarrier_wait);

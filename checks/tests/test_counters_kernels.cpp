@@ -1,15 +1,13 @@
-// The kernels of checks/tests/test_counters.cpp. Compiled with the checker's instrumentation; nothing else belongs
-// here.
+// Compiled with the checker's instrumentation; nothing else belongs here.
 #include "checks/tests/test_counters_kernels.hpp"
 
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
-#include "common/ptx/barrier.cuh"
-#include "common/ptx/ex2.cuh"
-#include "common/ptx/ldmatrix.cuh"
-#include "common/smem_plan.cuh"
+#include "common/cpu/instructions.h"
+#include "common/cpu/plain_launch.h"
+#include "common/emulator/special_functions.hpp"
 #include "common/warp.cuh"
 
 namespace lab::counters_kernels {
@@ -18,13 +16,8 @@ int pitch = 0;
 
 namespace {
 
-constexpr int BYTES = 32 * 256 + 16;
-
-// Of bytes, at a multiple of 1024 and not counted: it is never written.
-std::byte* memory() {
-  SmemCursor cursor;
-  return cursor.array<std::byte, 1024>("s", BYTES, 1);
-}
+// At a multiple of 1024, and not counted: it is never written.
+std::byte* memory() { return plain::dynamic_shared<std::byte>("s"); }
 
 template <class Vector>
 __device__ __forceinline__ void down_a_column(float* out) {
@@ -73,14 +66,14 @@ __global__ void global_scattered(float* out) { out[64 * threadIdx.x] = 1.0f; }
 
 __global__ void ldmatrix_rows(float* out) {
   unsigned x[4];
-  ptx::ldmatrix_x4(x, reinterpret_cast<const half*>(memory() + threadIdx.x * unsigned(pitch)));
+  cpu::ldmatrix(x, reinterpret_cast<const half*>(memory() + threadIdx.x * unsigned(pitch)), 4, false);
   out[0] = float(x[0]);
 }
 // Rows of 128 bytes whose 16-byte pieces change places by the row.
 __global__ void ldmatrix_swizzled(float* out) {
   unsigned x[4];
   const unsigned row = threadIdx.x, chunk = threadIdx.x / 8;
-  ptx::ldmatrix_x4(x, reinterpret_cast<const half*>(memory() + row * 128 + (chunk ^ row % 8) * 16));
+  cpu::ldmatrix(x, reinterpret_cast<const half*>(memory() + row * 128 + (chunk ^ row % 8) * 16), 4, false);
   out[0] = float(x[0]);
 }
 
@@ -91,7 +84,8 @@ __global__ void copies_16(float* out) {
 }
 
 __global__ void exponentials_of_some(float* out) {
-  float x = ptx::ex2(float(threadIdx.x));
+  cpu::counted(Counted::exponential);
+  float x = ex2_approx_ftz(float(threadIdx.x));
   if (threadIdx.x < 8) x += __expf(x);
   out[threadIdx.x] = x;
 }
@@ -109,10 +103,22 @@ __global__ void late_for_a_named_barrier(float*) {
   volatile float* s = reinterpret_cast<float*>(memory());
   if (threadIdx.x >= 32) {
     for (unsigned i = 0; i < 20; ++i) s[threadIdx.x] = 1.0f;
-    ptx::barrier_arrive(1, 64);
+    cpu::named_barrier(1, 64, false);
   } else {
-    ptx::barrier_sync(1, 64);
+    cpu::named_barrier(1, 64, true);
   }
+}
+
+// 96 threads a block at 64 words of its memory.
+__global__ void races_everywhere(float* out) {
+  int* s = reinterpret_cast<int*>(memory());
+  if (threadIdx.x < 64) s[threadIdx.x] = 0;
+  __syncthreads();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = float(s[threadIdx.x % 64]);
+  if (threadIdx.x < 64) s[63 - threadIdx.x] = 1;
+}
+__global__ void spins_on_plain(float* out) {
+  while (blockDim.x > 1 && out[0] == 0) asm volatile("" ::: "memory");
 }
 
 }  // namespace lab::counters_kernels

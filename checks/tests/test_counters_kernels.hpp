@@ -1,4 +1,4 @@
-// Kernels for checks/tests/test_counters.cpp, instrumented: each asks for things that a person can count.
+// Instrumented kernels, of which a person can count what they ask for; and two for test_reports.cpp.
 #pragma once
 namespace lab::counters_kernels {
 
@@ -10,6 +10,7 @@ Kernel other_places_each_time;
 Kernel global_every_word, global_every_other, global_scattered;
 Kernel ldmatrix_rows, ldmatrix_swizzled, copies_16;
 Kernel exponentials_of_some, reductions, waits_for_the_slowest, late_for_a_named_barrier;
+Kernel races_everywhere, spins_on_plain;
 extern int pitch;  // set before a launch
 
 }  // namespace lab::counters_kernels

@@ -7,7 +7,10 @@
 #include <string>
 
 #include "common/backend.hpp"
+#include "common/cpu/instructions.h"
+#include "common/cpu/plain_launch.h"
 #include "common/emulator/launch.hpp"
+#include "common/ptx/mbarrier.cuh"
 #include "common/warp.cuh"
 
 namespace lab {
@@ -110,6 +113,24 @@ inline void check_finding(const Outcome& outcome, cudaError_t error, Finding::Ki
 template <class... Text>
 void check_failed(const Outcome& outcome, cudaError_t error, Finding::Kind kind, const Text&... pieces) {
   check_finding(outcome, error, kind, {std::string(pieces)...});
+}
+
+// A shared array of the block, as a kernel declares it: SHARED(half, tile, [8][64], 1024).
+#define SHARED(type, name, extents, align) \
+  struct Declares_##name {                 \
+    alignas(align) type array extents;     \
+  };                                       \
+  auto& name = ::lab::plain::shared_variable<Declares_##name, type extents>(#name)
+
+// mbarriers that thread 0 has initialised and all threads see.
+template <std::size_t COUNT>
+ptx::MBarrier* initialised(ptx::MBarrier (&all)[COUNT], unsigned arrivals = 1) {
+  if (threadIdx.x == 0) {
+    for (ptx::MBarrier& each : all) cpu::mbarrier_init(&each, arrivals);
+    cpu::fence_mbarrier_init();
+  }
+  __syncthreads();
+  return all;
 }
 
 // Device memory with a pattern in it.

@@ -1,7 +1,5 @@
-// CUDA on the CPU: early exit, block barriers, deadlocks, indices, schedules, workers.
-#include <cuda_fp16.h>
-#include <cuda_pipeline.h>
-
+// What a caller of the emulator chooses (ExecOptions): schedules, samples and orders of blocks, workers. What kernels compute is
+// checks/tests/plain's.
 #include <chrono>
 #include <cstdint>
 #include <numeric>
@@ -11,121 +9,8 @@
 #include <vector>
 
 #include "checks/tests/test_exec.hpp"
-#include "common/launch.cuh"
-#include "common/smem_plan.cuh"
-#include "common/warp.cuh"
 
 using namespace lab;
-
-// --- early exit and block barriers ---------------------------------------------------------------
-
-TEST_CASE("exec: lanes that return early, and the rest go on with a mask of their own") {
-  under_all_schedules([](const ExecOptions& options) {
-    int sum[32] = {};
-    const Outcome outcome = runs({1, 32, 0, options}, [&] {
-      const int lane = lane_id();
-      if (lane >= 20) return;
-      int s = lane;
-      for (int distance = 1; distance < 4; distance *= 2) s += __shfl_xor_sync(0x000FFFFFu, s, distance);
-      sum[lane] = s;
-    });
-    CHECK(outcome.report.findings.empty());
-    for (int lane = 0; lane < 20; ++lane) CHECK(sum[lane] == lane / 4 * 16 + 6);
-  });
-}
-
-TEST_CASE("exec: a block barrier waits for the threads that have not returned") {
-  under_all_schedules([](const ExecOptions& options) {
-    int before = 0, seen[96] = {};
-    const Outcome outcome = runs({dim3(2), 96, 0, options}, [&] {
-      const int thread = int(threadIdx.x);
-      if (thread == 0) before = 0;
-      if (thread / 32 == 1) return;
-      ++before;
-      __syncthreads();
-      seen[thread] = before;
-    });
-    CHECK(outcome.report.findings.empty());
-    if (options.schedule == Schedule::ascending)
-      for (int thread = 0; thread < 96; ++thread) CHECK(seen[thread] == (thread / 32 == 1 ? 0 : 64));
-  });
-}
-
-TEST_CASE("exec: __syncthreads holds all warps, whatever the block size") {
-  for (const unsigned threads : {1u, 31u, 33u, 48u, 96u, 256u, 500u, 1024u})
-    under_all_schedules([&](const ExecOptions& options) {
-      CAPTURE(threads);
-      unsigned arrived = 0;
-      std::vector<unsigned> first(threads), second(threads);
-      const Outcome outcome = runs({1, threads, 0, options}, [&] {
-        ++arrived;
-        __syncthreads();
-        first[threadIdx.x] = arrived;
-        __syncthreads();
-        ++arrived;
-        __syncthreads();
-        second[threadIdx.x] = arrived;
-      });
-      CHECK(outcome.report.findings.empty());
-      CHECK(first == std::vector<unsigned>(threads, threads));
-      CHECK(second == std::vector<unsigned>(threads, 2 * threads));
-    });
-}
-
-// --- deadlock ------------------------------------------------------------------------------------
-
-TEST_CASE("exec: a deadlock is a report that names who waits where") {
-  int barrier_line = 0, sync_line = 0;
-  const Outcome outcome = run({dim3(3), 64}, [&] {
-    if (blockIdx.x == 1 && threadIdx.x >= 34 && threadIdx.x < 40) {
-      HERE(sync_line, __syncwarp(0x00000FFCu));  // lanes 8..11 are at the barrier
-    }
-    HERE(barrier_line, __syncthreads());
-  });
-  check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::deadlock);
-  CHECK(contains(outcome.message(), "probe: block (1,0,0) warp "));
-  CHECK_CONTAINS(outcome.message(), "deadlock: no thread can go on.");
-  CHECK_CONTAINS(outcome.message(), " Warp 0 lanes 0..31 wait at a block barrier " + spot(barrier_line) + ".");
-  CHECK_CONTAINS(outcome.message(), " Warp 1 lanes 2..7 wait in __syncwarp for lanes 8..11 " + spot(sync_line) + ".");
-  CHECK_CONTAINS(outcome.message(), " Warp 1 lanes 0..1,8..31 wait at a block barrier " + spot(barrier_line) + ".");
-}
-
-// --- indices -------------------------------------------------------------------------------------
-
-TEST_CASE("exec: threadIdx, blockIdx, blockDim and gridDim in one, two and three dimensions") {
-  const std::pair<dim3, dim3> shapes[] = {{dim3(5), dim3(70)},
-                                          {dim3(3, 2), dim3(9, 5)},
-                                          {dim3(2, 3, 4), dim3(3, 5, 7)},
-                                          {dim3(1, 1, 3), dim3(1, 1, 64)},
-                                          {dim3(1, 7), dim3(1, 33)}};
-  for (const auto& [grid, block] : shapes)
-    for (const int workers : {1, 2}) {
-      const std::size_t threads = std::size_t(block.x) * block.y * block.z,
-                        blocks = std::size_t(grid.x) * grid.y * grid.z;
-      std::vector<int> right(threads * blocks);
-      const dim3 g = grid, b = block;
-      const Outcome outcome = runs({g, b, 0, in_order(Schedule::round_robin, 1, workers)}, [&, g, b] {
-        const std::size_t thread = threadIdx.x + b.x * (threadIdx.y + std::size_t(b.y) * threadIdx.z);
-        const std::size_t block_number = blockIdx.x + g.x * (blockIdx.y + std::size_t(g.y) * blockIdx.z);
-        const std::size_t at = block_number * threads + thread;
-        const bool dims = blockDim.x == b.x && blockDim.y == b.y && blockDim.z == b.z && gridDim.x == g.x &&
-                          gridDim.y == g.y && gridDim.z == g.z;
-        __syncthreads();  // and they are still this thread's after others have run
-        const std::size_t again = threadIdx.x + b.x * (threadIdx.y + std::size_t(b.y) * threadIdx.z);
-        right[at] += dims && again == thread && threadIdx.x < b.x && threadIdx.y < b.y && threadIdx.z < b.z;
-      });
-      CHECK(right == std::vector<int>(threads * blocks, 1));  // and each thread ran once
-      CHECK(outcome.report.blocks_run == blocks);
-      CHECK(outcome.report.blocks_total == blocks);
-    }
-}
-
-TEST_CASE("exec: warps are made of threads in x, then y, then z") {
-  runs({1, dim3(4, 4, 4)}, [] {
-    const int linear = int(threadIdx.x + 4 * threadIdx.y + 16 * threadIdx.z);
-    CHECK(__shfl_sync(FULL, linear, 31) == (threadIdx.z < 2 ? 31 : 63));
-  });
-}
 
 // --- schedules -----------------------------------------------------------------------------------
 
@@ -241,21 +126,80 @@ TEST_CASE("exec: the lowest failing block is reported, with the same counts, for
 }
 
 TEST_CASE("exec: after a failed block its worker starts afresh") {
-  // The failing block leaves fibers at a barrier, an open rendezvous and copies in flight.
-  const Global global(64);
-  run({4, 64, 32}, [&] {
-    SmemCursor cursor;
-    unsigned char* s = cursor.array<unsigned char>("s", 16, 1);
-    __pipeline_memcpy_async(s, global.bytes, 16);
+  // The failing block leaves fibers at a barrier and an open rendezvous.
+  run({4, 64}, [] {
     if (threadIdx.x == 40) __trap();
     if (threadIdx.x > 40) __syncwarp(0xFFFFFE00u);
     __syncthreads();
   });
   int sum = 0;
   runs({4, 64}, [&] {
-    const int s = int(warp_sum(1));
+    const int lanes = int(warp_sum(1));
     __syncthreads();
-    if (blockIdx.x == 3) sum += s;
+    if (blockIdx.x == 3) sum += lanes;
   });
   CHECK(sum == 64 * 32);
+}
+
+TEST_CASE("exec: blocks start in the order that is asked for, of a sample too") {
+  const auto last = [](std::uint64_t order, std::vector<std::uint32_t> blocks = {}) {
+    ExecOptions options = in_order(Schedule::ascending);
+    options.block_order = order, options.blocks = std::move(blocks);
+    unsigned written = 9;
+    runs({3, 1, 0, options}, [&] { written = blockIdx.x; });
+    return written;
+  };
+  CHECK(last(0) == 2);
+  CHECK(last(1) == 0);
+  CHECK(last(1, {1, 2}) == 1);
+  std::set<unsigned> lasts;
+  for (std::uint64_t order = 2; order < 12; ++order) {
+    CHECK(last(order) == last(order));
+    lasts.insert(last(order));
+  }
+  CHECK(lasts == std::set{0u, 1u, 2u});
+}
+
+TEST_CASE(
+    "exec: blocks that wait for each other end in any order, with any number of workers, if there is room for all") {
+  const auto turns = [](const ExecOptions& options) {
+    int turn = 0;
+    std::vector<unsigned> order;
+    const Outcome outcome = run({3, 32, 0, options}, [&] {
+      if (threadIdx.x) return;
+      while (atomicAdd(&turn, 0) != int(blockIdx.x)) {
+      }
+      order.push_back(blockIdx.x);
+      atomicAdd(&turn, 1);
+    });
+    return outcome.ok() && order == std::vector<unsigned>{0, 1, 2};
+  };
+  for (const Schedule schedule : {Schedule::ascending, Schedule::round_robin, Schedule::random})
+    for (std::uint64_t order = 0; order < 8; ++order)
+      for (int workers = 1; workers <= 3; ++workers) {
+        ExecOptions options = in_order(schedule, 1, workers);
+        options.block_order = order;
+        CHECK_MESSAGE(turns(options), int(schedule) << " " << order << " " << workers);
+      }
+  ExecOptions crowded = in_order(Schedule::ascending);
+  crowded.crowded = true;
+  CHECK(turns(crowded));
+  crowded.block_order = 1;  // the first waits for the last, which finds no room
+  CHECK_FALSE(turns(crowded));
+}
+
+TEST_CASE("exec: a write outside the request is reported even without the checker") {
+  const auto write_at = [](std::ptrdiff_t where) {
+    return run({3, 32, 224}, [=] {
+      auto* bytes = plain::dynamic_shared<unsigned char>("bytes");
+      if (threadIdx.x == 5) bytes[where] = 1;
+    });
+  };
+  CHECK(write_at(0).ok());
+  CHECK(write_at(223).ok());
+  for (const std::ptrdiff_t outside : {224, 225, 1000, 40000, -1, -500}) {
+    CAPTURE(outside);
+    check_failed(write_at(outside), cudaErrorIllegalAddress, Finding::Kind::out_of_bounds,
+                 "probe: block 0: 1 B written outside the request");
+  }
 }

@@ -6,12 +6,9 @@
 #include <numeric>
 #include <vector>
 
-#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
-#include "common/ptx/barrier.cuh"
 
 using namespace lab;
-using namespace lab::ptx;
 
 namespace {
 std::string place(int line) { return std::string(__FILE__) + ":" + std::to_string(line); }
@@ -20,13 +17,14 @@ std::string place(int line) { return std::string(__FILE__) + ":" + std::to_strin
 TEST_CASE("hang: who waits for which phase, where") {
   int full_line = 0, empty_line = 0;
   const Outcome outcome = run({1, 64, 256}, [&] {
-    AlignedSmemCursor cursor;
-    MBarrier *full = barriers(cursor, 2), *empty = barriers(cursor, 2, 2, "empty");
+    SHARED(ptx::MBarrier, full, [2], 8);
+    SHARED(ptx::MBarrier, empty, [2], 8);
+    initialised(full), initialised(empty, 2);
     if (threadIdx.x < 32) {
-      if (threadIdx.x == 0) mbarrier_arrive(empty + 1), mbarrier_arrive_expect_tx(full, 512);
-      HERE(empty_line, mbarrier_wait(empty + 1, 0));
+      if (threadIdx.x == 0) cpu::mbarrier_arrive(empty + 1, 0, false), cpu::mbarrier_arrive(full, 512, true);
+      HERE(empty_line, cpu::mbarrier_wait(empty + 1, 0, false));
     } else {
-      HERE(full_line, mbarrier_wait(full, 0));
+      HERE(full_line, cpu::mbarrier_wait(full, 0, false));
     }
   });
   REQUIRE(outcome.finished == cudaErrorLaunchTimeout);
@@ -63,7 +61,7 @@ TEST_CASE("hang: who waits for which phase, where") {
 TEST_CASE("hang: at a named barrier, with a warp that has returned") {
   int named = 0;
   const Outcome few = run({1, 64}, [&] {
-    if (threadIdx.x < 32) HERE(named, barrier_sync(3, 64));
+    if (threadIdx.x < 32) HERE(named, cpu::named_barrier(3, 64, true));
   });
   REQUIRE(few.finished == cudaErrorLaunchTimeout);
   const Wait* const wait = found(few.report.hang, {at_barrier(3, 32, 64), 2});

@@ -5,7 +5,7 @@
 
 #include "checks/acceptance/sampling.hpp"
 #include "common/backend.hpp"
-#include "common/launch.cuh"
+#include "common/cpu/plain_launch.h"
 #include "common/multiprocessors.hpp"
 
 namespace lab {
@@ -30,8 +30,10 @@ cudaError_t picky(const Call& c) {
   void (*const kernels[])(const half*, half*, int, int, bool) = {copy_rows<64, 0>, copy_rows<64, 1>, copy_rows<64, 2>};
   auto* const kernel = kernels[c.shape.S > 1'000'000 ? 2 : !c.shape.causal && multiprocessors() != 1];
   const dim3 grid((c.shape.S + 63) / 64, c.shape.B * c.shape.H);
-  return launch_with({}, "copy_rows", kernel, grid, dim3(32), 0, c.stream, c.in[0], c.out[0], c.shape.S, c.shape.D,
-                     broken);
+  return plain::Launch("copy_rows", dim3(1), grid, dim3(32), 0, c.stream)
+      .run([=](auto... arguments) { kernel(arguments...); },
+           [=](auto) { return reinterpret_cast<const void*>(kernel); }, c.in[0], c.out[0], c.shape.S, c.shape.D,
+           broken);
 }
 const Subject PICKY{false, {"q", "k", "v"}, {"out"}, picky, [](const Shape&) { return std::size_t(0); }, false};
 

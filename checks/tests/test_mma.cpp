@@ -9,7 +9,6 @@
 
 #include "checks/probes/mma_sections.cuh"
 #include "checks/tests/test_exec.hpp"
-#include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
 #include "common/smem_plan.cuh"
 #include "common/wmma_layout.hpp"

@@ -48,12 +48,6 @@ std::vector<std::string> files_of(const std::string& path) {
 
 Registered::Registered(const Case& c) { cases().push_back(&c); }
 
-const Case& kernel(const char* name) {
-  const auto found = std::ranges::find(cases(), std::string(name), [](const Case* c) { return std::string(c->name); });
-  REQUIRE_MESSAGE(found != cases().end(), name);
-  return **found;
-}
-
 std::string Done::text() const {
   std::string text = report.message;
   for (const Finding& f : findings()) text += "\n" + f.text;
@@ -151,12 +145,6 @@ Done run(const Case& c, bool kept, const Size& own, const ExecOptions& options, 
   cudaFree(out);
   for (const Finding& f : done.findings()) CHECK(f.kernel == c.name);
   return done;
-}
-
-Done broken(const char* name, const Size& own, ExecOptions options) {
-  options.check = true;
-  if (!options.workers) options.workers = 1;
-  return run(kernel(name), false, own, options);
 }
 
 namespace {
@@ -268,14 +256,11 @@ void check_all(const char* file) {
   CHECK(seen > 0);
 }
 
-TEST_CASE("rules: order between threads") { check_all("test_order"); }
-TEST_CASE("rules: initialisation, bounds, bytes") { check_all("test_memory"); }
 TEST_CASE("rules: cp.async, __syncthreads, atomics") { check_all("test_copy"); }
 TEST_CASE("rules: TMA, the asynchronous proxy") { check_all("test_async_kernels"); }
 TEST_CASE("rules: mbarriers") { check_all("test_mbarrier_kernels"); }
 TEST_CASE("rules: wgmma's registers and operands") { check_all("test_wgmma_kernels"); }
 TEST_CASE("rules: clusters, and launches that overlap the one before") { check_all("test_cluster_kernels"); }
-TEST_CASE("rules: global memory, order made by hand, spins, blocks") { check_all("test_global_kernels"); }
 
 }  // namespace
 }  // namespace lab::rules

@@ -2,16 +2,13 @@
 #include <algorithm>
 #include <map>
 
-#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "checks/trace/json.hpp"
-#include "common/ptx/barrier.cuh"
 
 #include <cuda_pipeline.h>
 
 namespace {
 using namespace lab;
-using namespace lab::ptx;
 
 struct Traced {
   Outcome outcome;
@@ -37,18 +34,18 @@ Traced traced(unsigned threads, std::size_t smem, const std::function<void()>& k
 // Warp 1 asks for a load and makes ten more requests; warp 0 asks for the first at once, and needs nothing else.
 void load_and_wait() {
   alignas(16) static unsigned char from[4096];  // the copy engine asks for it
-  AlignedSmemCursor cursor;
-  auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 16, 256);
-  auto* full = barriers(cursor, 2);
+  SHARED(unsigned char, tile, [16][256], 1024);
+  SHARED(ptx::MBarrier, full, [2], 8);
+  initialised(full);
   if (threadIdx.x == 32) {
-    mbarrier_arrive_expect_tx(full, 256);
-    bulk_load(tile, from, 256, full);
-    mbarrier_arrive_expect_tx(full + 1, 10 * 256);
-    for (int i = 1; i <= 10; ++i) bulk_load(tile + 256 * i, from + 256 * i, 256, full + 1);
+    cpu::mbarrier_arrive(full, 256, true);
+    cpu::bulk_load(tile, from, 256, full);
+    cpu::mbarrier_arrive(full + 1, 10 * 256, true);
+    for (int i = 1; i <= 10; ++i) cpu::bulk_load(tile[i], from + 256 * i, 256, full + 1);
   }
-  if (threadIdx.x < 32) mbarrier_wait(full, 0);
+  if (threadIdx.x < 32) cpu::mbarrier_wait(full, 0, false);
   __syncthreads();
-  if (threadIdx.x < 32) mbarrier_wait(full + 1, 0);
+  if (threadIdx.x < 32) cpu::mbarrier_wait(full + 1, 0, false);
 }
 
 }  // namespace
@@ -81,11 +78,10 @@ TEST_CASE("trace: who waits goes on one step after what it waited for, under eve
 TEST_CASE("trace: a group of cp.async is one flight, from the first request to the wait that covers it") {
   alignas(16) static unsigned char from[2048];
   const Traced t = traced(32, 2048, [] {
-    SmemCursor cursor;
-    auto* tile = cursor.array<unsigned char>("tile", 32, 64);
+    SHARED(unsigned char, tile, [32][64], 16);
     for (int group = 0; group < 2; ++group) {
-      __pipeline_memcpy_async(tile + 64 * threadIdx.x + 16 * group, from, 16);
-      __pipeline_memcpy_async(tile + 64 * threadIdx.x + 16 * group + 32, from, 16);
+      __pipeline_memcpy_async(tile[threadIdx.x] + 16 * group, from, 16);
+      __pipeline_memcpy_async(tile[threadIdx.x] + 16 * group + 32, from, 16);
       __pipeline_commit();
     }
     __pipeline_wait_prior(1);
@@ -102,7 +98,7 @@ TEST_CASE("trace: a group of cp.async is one flight, from the first request to t
 }
 
 TEST_CASE("trace: of a launch that hangs, who waits does so for ever") {
-  const Traced t = traced(64, 0, [] { threadIdx.x < 32 ? barrier_sync(3, 64) : __syncwarp(); });
+  const Traced t = traced(64, 0, [] { threadIdx.x < 32 ? cpu::named_barrier(3, 64, true) : __syncwarp(); });
   CHECK(!t.outcome.ok());
   const trace::Slice* sync = t.find(0, "bar.sync 3");
   REQUIRE(sync);

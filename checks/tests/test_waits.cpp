@@ -2,7 +2,7 @@
 #include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "common/ptx/barrier.cuh"
-#include "common/ptx/registers.cuh"
+#include "common/ptx/wgmma.cuh"
 
 using namespace lab;
 using lab::ptx::barrier_arrive;

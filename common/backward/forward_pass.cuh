@@ -5,6 +5,8 @@
 #include <cuda_runtime.h>
 
 #include <cfloat>
+#include <cstddef>
+#include <cstdint>
 
 #include "common/attention.hpp"
 #include "common/tile.cuh"
@@ -88,5 +90,21 @@ inline cudaError_t save_forward(const AttentionArgs& a, float* L) {
   kernel<<<tiles, FORWARD_WARPS * 32, 0, a.stream>>>(a.q, a.k, a.v, a.out, L, H, S, a.scale, causal);
   return cudaGetLastError();
 }
+
+// A workspace's parts, one behind the other, each from 16 bytes on. Laid out from nothing, they tell how much it is.
+class Parts {
+ public:
+  explicit Parts(const void* workspace) : next_(reinterpret_cast<std::uintptr_t>(workspace)) {}
+  template <class T>
+  T* take(std::size_t count) {
+    T* const part = reinterpret_cast<T*>(next_);
+    next_ += (count * sizeof(T) + 15) / 16 * 16;
+    return part;
+  }
+  std::size_t end() const { return next_; }
+
+ private:
+  std::uintptr_t next_;
+};
 
 }  // namespace lab

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <tuple>
 #include <type_traits>
 
@@ -329,18 +330,18 @@ __forceinline__ void multiply_to_halves(const std::tuple<D&...>& d, const std::a
                "wgmma: the registers of an operand are no consecutive elements of one array, as the CPU wants them\n");
   __trap();
 }
-template <class H, class D, class A>
-__forceinline__ void product(const D& d, std::uint64_t a_descriptor, const A& a, std::uint64_t b, bool accumulate,
-                             int scale_a, int scale_b, int a_major, int b_major) {
-  const auto in_a_row = [](auto&... each) {
-    const void* const at[] = {&each..., nullptr};
-    for (std::size_t i = 0; i < sizeof...(each); ++i)
-      if (at[i] != static_cast<const char*>(at[0]) + 4 * i) scattered_registers();
-    return const_cast<void*>(at[0]);
-  };
+using Registers = std::initializer_list<const void*>;
+__forceinline__ void* in_a_row(const Registers& at) {
+  for (std::size_t i = 0; i < at.size(); ++i)
+    if (at.begin()[i] != static_cast<const char*>(*at.begin()) + 4 * i) scattered_registers();
+  return at.size() == 0 ? nullptr : const_cast<void*>(*at.begin());
+}
+template <class H>
+__forceinline__ void product(const Registers& d, std::uint64_t a_descriptor, const Registers& a, std::uint64_t b,
+                             bool accumulate, int scale_a, int scale_b, int a_major, int b_major) {
   if (scale_a != 1 || scale_b != 1 || a_major != 0) unread_product();
-  lab::cpu::wgmma(static_cast<float*>(std::apply(in_a_row, d)), int(2 * std::tuple_size_v<D>), a_descriptor,
-                  static_cast<const unsigned*>(std::apply(in_a_row, a)), b, b_major != 0, accumulate,
+  lab::cpu::wgmma(static_cast<float*>(in_a_row(d)), int(2 * d.size()), a_descriptor,
+                  static_cast<const unsigned*>(in_a_row(a)), b, b_major != 0, accumulate,
                   std::is_same_v<H, __nv_bfloat16>);
 }
 

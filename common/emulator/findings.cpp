@@ -54,6 +54,7 @@ Finding::Key Finding::key() const {
   if (kind == Kind::race_inter_warp || kind == Kind::race_intra_warp || kind == Kind::before_wait ||
       kind == Kind::before_phase)
     return {Kind::race_inter_warp, std::max(a, b), std::min(a, b), ""};
+  if (!second.line) return {kind, b, a, kernel};                                    // a deadlock has no line of its own
   const bool global = where.starts_with("element ") || where.starts_with("byte ");  // of which buffer?
   return {kind, b, a, global ? hazard + where.substr(where.find(" of ")) : hazard};
 }

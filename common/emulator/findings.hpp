@@ -38,7 +38,7 @@ class FindingLog {
   template <class Describe>
   RawFinding& add(Finding::Kind kind, const char* hazard, const RawAccess& first, const RawAccess& second,
                   const char* kernel, std::uint32_t block, Describe describe, std::uint64_t access = 0) {
-    RawFinding& entry = entries_[{int(kind), hazard, first.pc, second.pc}];
+    RawFinding& entry = entries_[{int(kind), second.pc ? hazard : kernel, first.pc, second.pc}];
     if (access && entry.access == access) return entry;
     entry.access = access;
     if (entry.count++ == 0) {

@@ -1,6 +1,6 @@
 // The other end of -fsanitize=thread. A checked kernel is compiled with that flag, which makes g++ call a function
 // before every load and store; we define those functions ourselves, as Linux's KCSAN does, and never link the
-// ThreadSanitizer runtime (it knows OS threads, not CUDA threads). checks/tests/test_memory_kernels.cpp pins this ABI.
+// ThreadSanitizer runtime (it knows OS threads, not CUDA threads). checks/tests/plain/memory/sizes.cu pins this ABI.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/switch.hpp"
-#include "common/ptx/registers.cuh"
+#include "common/ptx/wgmma.cuh"
 
 namespace lab::cpu {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/memory.hpp"
-#include "common/ptx/semaphore.cuh"
+#include "common/ptx/reduce.cuh"
 
 namespace lab::cpu {
 

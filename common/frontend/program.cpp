@@ -46,8 +46,8 @@ void write_findings() {
   for (const Finding& f : report.findings) {
     const auto [kind, later, earlier, hazard] = f.key();
     std::fprintf(file, "%s %d %s:%d %s:%d %s\n%s\n.\n", f.same_value ? "same-value" : "finding", int(kind),
-                 later.first.c_str(), later.second, earlier.first.c_str(), earlier.second, array_of(f.where).c_str(),
-                 f.text.c_str());
+                 later.first.c_str(), later.second, earlier.first.c_str(), earlier.second,
+                 (later.second ? array_of(f.where) : f.kernel).c_str(), f.text.c_str());
   }
   if (!report.message.empty()) std::fprintf(file, "message\n%s\n.\n", report.message.c_str());
   std::fclose(file);

@@ -1,7 +1,7 @@
 // v3a's tensor map, for the stages after it.
 #pragma once
 #include "common/hopper/encode_tiled.hpp"
-#include "common/hopper/slab.hpp"
+#include "common/hopper/swizzle.cuh"
 
 namespace lab {
 
@@ -17,6 +17,18 @@ inline cudaError_t head_map(CUtensorMap& map, const half* tensor, const Shape& s
   return encode_tiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, const_cast<half*>(tensor), size, stride, box, step,
                       CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+// The maps of several tensors of one shape.
+struct TensorBoxes {
+  CUtensorMap& map;
+  const half* tensor;
+  int rows;
+};
+inline cudaError_t head_maps(const Shape& shape, std::initializer_list<TensorBoxes> all) {
+  for (const auto& [map, tensor, rows] : all)
+    if (const cudaError_t error = head_map(map, tensor, shape, rows)) return error;
+  return cudaSuccess;
 }
 
 }  // namespace lab

@@ -3,7 +3,7 @@
 #pragma once
 #include <cuda_fp16.h>
 
-#include "common/half_pair.cuh"
+#include "common/tile.cuh"
 #include "common/warp.cuh"
 
 namespace lab {

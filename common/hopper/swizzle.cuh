@@ -6,9 +6,9 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/hopper/slab.hpp"
-
 namespace lab {
+
+inline constexpr int SLAB = 64;  // columns of a row that a swizzle of 128 bytes spans
 
 // Where column c of row r lies in such a tile of ROWS rows.
 template <int ROWS>

@@ -12,8 +12,8 @@
 //   ISA, "Morally strong operations"; "st.async": its complete-tx "has .release semantics at the .cluster scope".)
 #pragma once
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/shared_address.cuh"
 #include "common/tensor_map.hpp"
+#include "common/tile.cuh"
 #ifndef __CUDACC__
 #include "common/cpu/instructions.h"
 #endif
@@ -208,6 +208,25 @@ __device__ __forceinline__ unsigned address_in(unsigned rank, const void* mine) 
   unsigned theirs;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(shared_address(mine)), "r"(rank));
   return theirs;
+}
+
+// st.shared::cluster: a plain store to `to` in the memory of block `rank`; a float4 wants 16 bytes' alignment.
+__device__ __forceinline__ void remote_store(void* to, unsigned rank, float value) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" : : "r"(address_in(rank, to)), "f"(value) : "memory");
+}
+__device__ __forceinline__ void remote_store(void* to, unsigned rank, float4 value) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};"
+               :
+               : "r"(address_in(rank, to)), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
+               : "memory");
+}
+
+// mbarrier.arrive.release.cluster.shared::cluster.b64: one arrival at `barrier` of block `rank`.
+__device__ __forceinline__ void mbarrier_arrive(MBarrier& barrier, unsigned rank) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];"
+               :
+               : "r"(address_in(rank, &barrier))
+               : "memory");
 }
 
 // st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32: to `to` in the memory of block `rank`. The thread goes on,

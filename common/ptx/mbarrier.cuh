@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "common/ptx/shared_address.cuh"
+#include "common/tile.cuh"
 #ifndef __CUDACC__
 #include "common/cpu/instructions.h"
 #endif

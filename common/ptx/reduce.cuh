@@ -1,25 +1,48 @@
-// red: adds to memory without asking what was there. red.global.add.v4.f32 adds four neighbours at once: each of the
-// four is an atomic of its own; sm_90. (PTX ISA, "red".)
+// red adds to global memory without asking what was there. With .release it also raises a counter that another block waits
+// for by ld.acquire: an order between blocks. (PTX ISA, "red", "ld", "Memory Consistency Model".)
+//
+//   A load that sees a new value orders all that follows it behind all that the addition follows: the accesses of that
+//   thread, and those of others before a barrier that it has passed. The counter starts from zeros that an earlier launch
+//   wrote. A block that waits keeps its multiprocessor, so the block that raises the counter must have been started
+//   before it.
 #pragma once
 #include <cuda_runtime.h>
 
+#ifdef __CUDACC__
 namespace lab::ptx {
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
-// to[0] += a ... to[3] += d; `to` is 16-byte aligned.
-__device__ __forceinline__ void add4(float* to, float a, float b, float c, float d) {
-#ifdef __CUDACC__
-  asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" : : "l"(to), "f"(a), "f"(b), "f"(c), "f"(d) : "memory");
-#else
-  atomicAdd(to, a), atomicAdd(to + 1, b), atomicAdd(to + 2, c), atomicAdd(to + 3, d);
-#endif
+// red.global.add.v4.f32: to[0] += x[0] ... to[3] += x[3], each an atomic of its own; `to` is 16-byte aligned; sm_90.
+__device__ __forceinline__ void red_add_v4(float* to, const float (&x)[4]) {
+  asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(to), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3])
+               : "memory");
 }
 
-#ifdef __CUDACC__
-__device__ __forceinline__ void red_add_v4(float* to, const float (&x)[4]) { add4(to, x[0], x[1], x[2], x[3]); }
-#endif
+// ld.acquire.gpu.global.u32
+__device__ __forceinline__ unsigned ld_acquire_gpu(const unsigned* counter) {
+  unsigned now;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
+  return now;
+}
 
-#endif
+// red.release.gpu.global.add.u32
+__device__ __forceinline__ void red_release_gpu_add(unsigned* counter, unsigned more) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" : : "l"(counter), "r"(more) : "memory");
+}
 
 }  // namespace lab::ptx
+#else
+// What the unit tests call, which are not plain CUDA.
+namespace lab::cpu {
+void semaphore_wait(const unsigned* counter, unsigned value);
+void semaphore_add(unsigned* counter);
+}  // namespace lab::cpu
+namespace lab::ptx {
+inline void add4(float* to, float a, float b, float c, float d) {
+  atomicAdd(to, a), atomicAdd(to + 1, b), atomicAdd(to + 2, c), atomicAdd(to + 3, d);
+}
+inline void semaphore_wait(const unsigned* counter, unsigned value) { cpu::semaphore_wait(counter, value); }
+inline void semaphore_add(unsigned* counter) { cpu::semaphore_add(counter); }
+}  // namespace lab::ptx
+#endif

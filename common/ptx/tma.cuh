@@ -15,8 +15,8 @@
 // fence_proxy_async() by them, and then a barrier with the thread that asks. Waiting on the mbarrier shows its bytes.
 #pragma once
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/shared_address.cuh"
 #include "common/tensor_map.hpp"
+#include "common/tile.cuh"
 #ifndef __CUDACC__
 #include "common/cpu/instructions.h"
 #endif

@@ -20,8 +20,8 @@
 
 #include <cstdint>
 
-#include "common/ptx/shared_address.cuh"
 #include "common/tensor_map.hpp"
+#include "common/tile.cuh"
 #ifndef __CUDACC__
 #include "common/cpu/instructions.h"
 #endif
@@ -122,8 +122,8 @@ __device__ __forceinline__ void fence_registers(unsigned (&a)[COUNT][4]) {
 }
 
 #ifdef __CUDACC__
-// Inline assembly wants every register of D spelled out, so these are macros: a list of operands and the numbers of
-// those for each N.
+// Inline assembly names every register of D. So each N has a line: the numbers of D's N / 2 operands, those of the up to
+// seven that follow them, and D itself, eight registers at a time.
 // clang-format off
 #define LAB_D8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
 #define LAB_D16(i) LAB_D8(i), LAB_D8(i + 8)
@@ -142,25 +142,21 @@ __device__ __forceinline__ void fence_registers(unsigned (&a)[COUNT][4]) {
 #define LAB_R96 LAB_R88 ", %88, %89, %90, %91, %92, %93, %94, %95"
 #define LAB_R112 LAB_R96 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
 #define LAB_R128 LAB_R112 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define LAB_A4 "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3])
-#define LAB_WGMMA(n, registers, operands, a_at, a, b_at, accumulate_at, major_at, more)                                   \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" accumulate_at ", 0;\n"                                                \
-               "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.f16.f16 {" registers "}, " a_at ", %" b_at ", p, 1, 1" more ", %" major_at ";\n}\n" \
-               : operands : a, "l"(b), "r"(int(accumulate)), "n"(int(B_MN_MAJOR)))
-#define LAB_O4 "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-#define LAB_O8 LAB_D8(0)
-#define LAB_O16 LAB_D16(0)
-#define LAB_O32 LAB_D32(0)
-#define LAB_O40 LAB_D32(0), LAB_D8(32)
-#define LAB_O48 LAB_D32(0), LAB_D16(32)
-#define LAB_O56 LAB_D32(0), LAB_D16(32), LAB_D8(48)
-#define LAB_O64 LAB_D32(0), LAB_D32(32)
-#define LAB_O72 LAB_D32(0), LAB_D32(32), LAB_D8(64)
-#define LAB_O80 LAB_D32(0), LAB_D32(32), LAB_D16(64)
-#define LAB_O88 LAB_D32(0), LAB_D32(32), LAB_D16(64), LAB_D8(80)
-#define LAB_O96 LAB_D32(0), LAB_D32(32), LAB_D32(64)
-#define LAB_O112 LAB_D32(0), LAB_D32(32), LAB_D32(64), LAB_D16(96)
-#define LAB_O128 LAB_D32(0), LAB_D32(32), LAB_D32(64), LAB_D32(96)
+#define LAB_EACH_WIDTH(X)                                                                        \
+  X(8, LAB_R4, 4, 5, 6, 7, 8, 9, 10, "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]))             \
+  X(16, LAB_R8, 8, 9, 10, 11, 12, 13, 14, LAB_D8(0))                                             \
+  X(32, LAB_R16, 16, 17, 18, 19, 20, 21, 22, LAB_D16(0))                                         \
+  X(64, LAB_R32, 32, 33, 34, 35, 36, 37, 38, LAB_D32(0))                                         \
+  X(80, LAB_R40, 40, 41, 42, 43, 44, 45, 46, LAB_D32(0), LAB_D8(32))                             \
+  X(96, LAB_R48, 48, 49, 50, 51, 52, 53, 54, LAB_D32(0), LAB_D16(32))                            \
+  X(112, LAB_R56, 56, 57, 58, 59, 60, 61, 62, LAB_D32(0), LAB_D16(32), LAB_D8(48))               \
+  X(128, LAB_R64, 64, 65, 66, 67, 68, 69, 70, LAB_D32(0), LAB_D32(32))                           \
+  X(144, LAB_R72, 72, 73, 74, 75, 76, 77, 78, LAB_D32(0), LAB_D32(32), LAB_D8(64))               \
+  X(160, LAB_R80, 80, 81, 82, 83, 84, 85, 86, LAB_D32(0), LAB_D32(32), LAB_D16(64))              \
+  X(176, LAB_R88, 88, 89, 90, 91, 92, 93, 94, LAB_D32(0), LAB_D32(32), LAB_D16(64), LAB_D8(80))  \
+  X(192, LAB_R96, 96, 97, 98, 99, 100, 101, 102, LAB_D32(0), LAB_D32(32), LAB_D32(64))           \
+  X(224, LAB_R112, 112, 113, 114, 115, 116, 117, 118, LAB_D32(0), LAB_D32(32), LAB_D32(64), LAB_D16(96)) \
+  X(256, LAB_R128, 128, 129, 130, 131, 132, 133, 134, LAB_D32(0), LAB_D32(32), LAB_D32(64), LAB_D32(96))
 // clang-format on
 #endif
 
@@ -170,27 +166,22 @@ __host__ __device__ constexpr bool wgmma_has(int n) {
   return false;
 }
 
-// A from shared memory. `accumulate` false: D is overwritten.
+// A from shared memory. `accumulate` false: D is overwritten. No "memory" clobber: the fence before the products and the
+// commit and the wait behind them have it, and between those a thread leaves the operands alone.
 template <int N, bool B_MN_MAJOR = false>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], Descriptor a, Descriptor b, bool accumulate) {
-  static_assert(wgmma_has(N), "add this N to the lists above");
+  static_assert(wgmma_has(N), "add a line for this N");
 #ifdef __CUDACC__
-  // clang-format off
-  if constexpr (N == 8) LAB_WGMMA(8, LAB_R4, LAB_O4, "%4", "l"(a), "5", "6", "7", ", 0");
-  else if constexpr (N == 16) LAB_WGMMA(16, LAB_R8, LAB_O8, "%8", "l"(a), "9", "10", "11", ", 0");
-  else if constexpr (N == 32) LAB_WGMMA(32, LAB_R16, LAB_O16, "%16", "l"(a), "17", "18", "19", ", 0");
-  else if constexpr (N == 64) LAB_WGMMA(64, LAB_R32, LAB_O32, "%32", "l"(a), "33", "34", "35", ", 0");
-  else if constexpr (N == 80) LAB_WGMMA(80, LAB_R40, LAB_O40, "%40", "l"(a), "41", "42", "43", ", 0");
-  else if constexpr (N == 96) LAB_WGMMA(96, LAB_R48, LAB_O48, "%48", "l"(a), "49", "50", "51", ", 0");
-  else if constexpr (N == 112) LAB_WGMMA(112, LAB_R56, LAB_O56, "%56", "l"(a), "57", "58", "59", ", 0");
-  else if constexpr (N == 128) LAB_WGMMA(128, LAB_R64, LAB_O64, "%64", "l"(a), "65", "66", "67", ", 0");
-  else if constexpr (N == 144) LAB_WGMMA(144, LAB_R72, LAB_O72, "%72", "l"(a), "73", "74", "75", ", 0");
-  else if constexpr (N == 160) LAB_WGMMA(160, LAB_R80, LAB_O80, "%80", "l"(a), "81", "82", "83", ", 0");
-  else if constexpr (N == 176) LAB_WGMMA(176, LAB_R88, LAB_O88, "%88", "l"(a), "89", "90", "91", ", 0");
-  else if constexpr (N == 192) LAB_WGMMA(192, LAB_R96, LAB_O96, "%96", "l"(a), "97", "98", "99", ", 0");
-  else if constexpr (N == 224) LAB_WGMMA(224, LAB_R112, LAB_O112, "%112", "l"(a), "113", "114", "115", ", 0");
-  else if constexpr (N == 256) LAB_WGMMA(256, LAB_R128, LAB_O128, "%128", "l"(a), "129", "130", "131", ", 0");
-    // clang-format on
+#define LAB_WGMMA(n, registers, of_a, of_b, of_accumulate, of_major, _4, _5, _6, ...)                          \
+  if constexpr (N == n)                                                                                        \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #of_accumulate                                           \
+                 ", 0;\n"                                                                                      \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.f16.f16 {" registers "}, %" #of_a ", %" #of_b \
+                 ", p, 1, 1, 0, %" #of_major ";\n}\n"                                                          \
+                 : __VA_ARGS__                                                                                 \
+                 : "l"(a), "l"(b), "r"(int(accumulate)), "n"(int(B_MN_MAJOR)));
+  LAB_EACH_WIDTH(LAB_WGMMA)
+#undef LAB_WGMMA
 #else
   cpu::wgmma(d, N, a, nullptr, b, B_MN_MAJOR, accumulate);
 #endif
@@ -199,44 +190,52 @@ __device__ __forceinline__ void wgmma(float (&d)[N / 2], Descriptor a, Descripto
 // A from registers.
 template <int N, bool B_MN_MAJOR = false>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], const unsigned (&a)[4], Descriptor b, bool accumulate) {
-  static_assert(wgmma_has(N), "add this N to the lists above");
+  static_assert(wgmma_has(N), "add a line for this N");
 #ifdef __CUDACC__
-  // clang-format off
-  if constexpr (N == 8) LAB_WGMMA(8, LAB_R4, LAB_O4, "{%4, %5, %6, %7}", LAB_A4, "8", "9", "10", "");
-  else if constexpr (N == 16) LAB_WGMMA(16, LAB_R8, LAB_O8, "{%8, %9, %10, %11}", LAB_A4, "12", "13", "14", "");
-  else if constexpr (N == 32) LAB_WGMMA(32, LAB_R16, LAB_O16, "{%16, %17, %18, %19}", LAB_A4, "20", "21", "22", "");
-  else if constexpr (N == 64) LAB_WGMMA(64, LAB_R32, LAB_O32, "{%32, %33, %34, %35}", LAB_A4, "36", "37", "38", "");
-  else if constexpr (N == 80) LAB_WGMMA(80, LAB_R40, LAB_O40, "{%40, %41, %42, %43}", LAB_A4, "44", "45", "46", "");
-  else if constexpr (N == 96) LAB_WGMMA(96, LAB_R48, LAB_O48, "{%48, %49, %50, %51}", LAB_A4, "52", "53", "54", "");
-  else if constexpr (N == 112) LAB_WGMMA(112, LAB_R56, LAB_O56, "{%56, %57, %58, %59}", LAB_A4, "60", "61", "62", "");
-  else if constexpr (N == 128) LAB_WGMMA(128, LAB_R64, LAB_O64, "{%64, %65, %66, %67}", LAB_A4, "68", "69", "70", "");
-  else if constexpr (N == 144) LAB_WGMMA(144, LAB_R72, LAB_O72, "{%72, %73, %74, %75}", LAB_A4, "76", "77", "78", "");
-  else if constexpr (N == 160) LAB_WGMMA(160, LAB_R80, LAB_O80, "{%80, %81, %82, %83}", LAB_A4, "84", "85", "86", "");
-  else if constexpr (N == 176) LAB_WGMMA(176, LAB_R88, LAB_O88, "{%88, %89, %90, %91}", LAB_A4, "92", "93", "94", "");
-  else if constexpr (N == 192) LAB_WGMMA(192, LAB_R96, LAB_O96, "{%96, %97, %98, %99}", LAB_A4, "100", "101", "102", "");
-  else if constexpr (N == 224) LAB_WGMMA(224, LAB_R112, LAB_O112, "{%112, %113, %114, %115}", LAB_A4, "116", "117", "118", "");
-  else if constexpr (N == 256) LAB_WGMMA(256, LAB_R128, LAB_O128, "{%128, %129, %130, %131}", LAB_A4, "132", "133", "134", "");
-    // clang-format on
+#define LAB_WGMMA(n, registers, a0, a1, a2, a3, of_b, of_accumulate, of_major, ...)                                   \
+  if constexpr (N == n)                                                                                               \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #of_accumulate                                                  \
+                 ", 0;\n"                                                                                             \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.f16.f16 {" registers "}, {%" #a0 ", %" #a1 ", %" #a2 \
+                 ", %" #a3 "}, %" #of_b ", p, 1, 1, %" #of_major ";\n}\n"                                             \
+                 : __VA_ARGS__                                                                                        \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(int(accumulate)), "n"(int(B_MN_MAJOR)));
+  LAB_EACH_WIDTH(LAB_WGMMA)
+#undef LAB_WGMMA
 #else
   cpu::wgmma(d, N, 0, a, b, B_MN_MAJOR, accumulate);
 #endif
 }
 
+// setmaxnreg: a warpgroup gives registers back to its block, or takes more. COUNT is what each of its threads has
+// afterwards, a multiple of 8 from 24 to 256. (PTX ISA, "setmaxnreg".) registers_take waits until the block has as many to
+// give: it hangs if no warpgroup releases them. The kernel needs __launch_bounds__, so that what a thread starts with is
+// known.
+template <int COUNT>
+__device__ __forceinline__ void registers_release() {
+  static_assert(COUNT >= 24 && COUNT <= 256 && COUNT % 8 == 0);
 #ifdef __CUDACC__
-#undef LAB_WGMMA
-
-// Where a matrix begins in shared memory, in rows of 64 halves under the 128-byte swizzle.
-//   leading  of MN_MAJOR, from 64 columns to the next 64: a slab. Of K_MAJOR, not used: 16 columns lie in one slab.
-//   first    the element at which the 16 of this product begin: a later 16 columns of a slab begin within its first
-//            row, for the hardware swizzles the whole address.
-inline constexpr bool K_MAJOR = false, MN_MAJOR = true;
-__device__ __forceinline__ Descriptor descriptor(const void* first, unsigned leading_bytes = 16) {
-  constexpr unsigned STRIDE = 1024;  // from 8 rows to the next 8, where the pattern starts again
-  return wgmma_descriptor(shared_address(first), leading_bytes, STRIDE);
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" : : "n"(COUNT));
+#else
+  cpu::set_max_registers(COUNT, false);
+#endif
+}
+template <int COUNT>
+__device__ __forceinline__ void registers_take() {
+  static_assert(COUNT >= 24 && COUNT <= 256 && COUNT % 8 == 0);
+#ifdef __CUDACC__
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" : : "n"(COUNT));
+#else
+  cpu::set_max_registers(COUNT, true);
+#endif
 }
 
-// The operand of a product that begins at this row and column of a tile of [slabs][rows][64] halves. The offset from
-// product to product is added last, as a constant, so that the tile's own descriptor is computed once: rows to the
+#ifdef __CUDACC__
+inline constexpr bool K_MAJOR = false, MN_MAJOR = true;
+
+// The operand of a product that begins at this row and column of a tile of [slabs][rows][64] halves. A later 16 columns of a
+// slab begin within its first row, for the hardware swizzles the whole address; the leading offset, from slab to slab, is
+// used by MN_MAJOR alone. The offset from product to product is added last, as a constant, so that the tile's own descriptor is computed once: rows to the
 // address, for the row may be the warpgroup's.
 template <int SLABS, int ROWS>
 __device__ __forceinline__ Descriptor descriptor(const half (&tile)[SLABS][ROWS][64], int row, int column) {

@@ -14,15 +14,10 @@
 
 #include "common/attention_backward.hpp"
 #include "common/backward/forward_pass.cuh"
-#include "common/backward/workspace.hpp"
 #include "common/ds_unit.cuh"
-#include "common/fills_a_gpu.hpp"
-#include "common/half_pair.cuh"
 #include "common/ptx/ex2.cuh"
-#include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
 #include "common/tile.cuh"
-#include "common/tile_copy.cuh"
 #include "common/warp.cuh"
 
 namespace {
@@ -88,6 +83,30 @@ __global__ void __launch_bounds__(ROW_THREADS)
   // Positive floats are ordered as their bits are.
   atomicMax(&bounds[head * 2 * BOUND_PITCH], __float_as_uint(bound.x));
   atomicMax(&bounds[head * 2 * BOUND_PITCH + 1], __float_as_uint(bound.y));
+}
+
+// --- tiles from global to shared memory, 16 bytes at a time ------------------------------------------------
+// PLACE(r, c) says where column c of row r of the tile lies in its array. Queues the copies of rows n0 .. n0 + ROWS - 1 of `from` ([S][D]) by cp.async, for all THREADS threads of the block to
+// call; the caller commits. Rows from `keys` on become zeros: a stale NaN would survive being multiplied by a zero
+// weight. A whole tile needs no test per row: its addresses are one base and constants.
+template <int ROWS, int D, int (*PLACE)(int r, int c), int THREADS>
+__device__ __forceinline__ void copy_rows_async(half* to, const half* from, int n0, int keys) {
+  constexpr int STEP = THREADS / (D / 8);  // rows that the block copies at a time
+  static_assert(ROWS % STEP == 0 && PLACE(STEP + 1, 8) == PLACE(1, 8) + STEP * D,
+                "whole passes, each placed as the first");
+  const int r = threadIdx.x / (D / 8), c = threadIdx.x % (D / 8) * 8;
+  to += PLACE(r, c);
+  from += (n0 + r) * D + c;
+  if (n0 + ROWS <= keys) {
+#pragma unroll
+    for (int i = 0; i < ROWS; i += STEP) __pipeline_memcpy_async(to + i * D, from + i * D, 16);
+  } else {
+#pragma unroll
+    for (int i = 0; i < ROWS; i += STEP) {
+      const bool inside = n0 + r + i < keys;
+      __pipeline_memcpy_async(to + i * D, inside ? from + i * D : from - (n0 + r) * D, 16, inside ? 0 : 16);
+    }
+  }
 }
 
 // --- the two kinds of products with a chunk of query rows -------------------------------------------------
@@ -374,6 +393,13 @@ cudaError_t launch(const BackwardArgs& a) {
   round_sums<D, STRIPES>
       <<<dim3(ceil_div(S, M), H, B), T::THREADS, 0, a.stream>>>(w.dq_sum, w.bounds, a.dq, H, S, a.scale);
   return cudaGetLastError();
+}
+
+// How many rows a warp should take: 32 halve the loads per product, 16 make twice the blocks. Whether blocks with 32 are more
+// than an H200's 132 SMs; twice that under a causal mask, where many finish early.
+bool fills_a_gpu(const Shape& shape, int warps) {
+  const double blocks = double(ceil_div(shape.S, 32 * warps)) * shape.H * shape.B;
+  return blocks > (shape.causal ? 264 : 132);
 }
 
 }  // namespace

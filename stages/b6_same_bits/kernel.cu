@@ -13,21 +13,16 @@
 #include <algorithm>
 
 #include "common/attention_backward.hpp"
-#include "common/backward/dq_sums.cuh"
 #include "common/backward/forward_pass.cuh"
-#include "common/backward/row_terms.cuh"
-#include "common/backward/workspace.hpp"
+#include "common/backward/row_kernels.cuh"
 #include "common/ds_unit.cuh"
-#include "common/half_pair.cuh"
 #include "common/hopper/head_map.hpp"
 #include "common/hopper/swizzle.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/mbarrier.cuh"
+#include "common/ptx/mma.cuh"
 #include "common/ptx/reduce.cuh"
-#include "common/ptx/registers.cuh"
-#include "common/ptx/semaphore.cuh"
-#include "common/ptx/stmatrix.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/tile.cuh"
@@ -320,10 +315,8 @@ cudaError_t launch(const BackwardArgs& a) {
   const int together = std::clamp(BLOCKS_TOGETHER / key_blocks, 1, heads);
   const Workspace w = parts_of<D>(a.workspace, a.shape);
   CUtensorMap q, k, v, dout;
-  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
-  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(dout, a.dout, a.shape, M)) return error;
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}}))
+    return error;
   if (const cudaError_t error = cudaFuncSetAttribute(gradients<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   row_terms<M, D><<<dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0, a.stream>>>(w.out, a.dout, a.v, w.L, w.terms,

@@ -13,20 +13,16 @@
 #include <algorithm>
 
 #include "common/attention_backward.hpp"
-#include "common/backward/dq_sums.cuh"
 #include "common/backward/forward_pass.cuh"
-#include "common/backward/row_terms.cuh"
-#include "common/backward/workspace.hpp"
+#include "common/backward/row_kernels.cuh"
 #include "common/ds_unit.cuh"
-#include "common/half_pair.cuh"
 #include "common/hopper/head_map.hpp"
 #include "common/hopper/swizzle.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/mbarrier.cuh"
+#include "common/ptx/mma.cuh"
 #include "common/ptx/reduce.cuh"
-#include "common/ptx/registers.cuh"
-#include "common/ptx/stmatrix.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/tile.cuh"
@@ -124,9 +120,9 @@ __global__ void __launch_bounds__(THREADS, 1)
       ptx::mbarrier_wait(smem.ds_full[t % 2], t / 2 % 2);
       if (threadIdx.x % GROUP == 0) request(t + 2);  // both are done with tile t - 1
 #pragma unroll
-      for (int part = 0; part < DQ_PARTS; ++part) {
-        // At D = 64 a part has rows of its own, at D = 128 columns.
-        const int row = D == 64 ? part * DQ_ROWS : 0, column = D == 64 ? 0 : part * DQ_COLS;
+      for (int dq_part = 0; dq_part < DQ_PARTS; ++dq_part) {
+        // At D = 64 it has rows of its own, at D = 128 columns.
+        const int row = D == 64 ? dq_part * DQ_ROWS : 0, column = D == 64 ? 0 : dq_part * DQ_COLS;
         float dQ[DQ_COLS / 8][4];
         ptx::wgmma_fence();  // dQ = dS K: A [64][N] K-major and B [N][64] MN-major
 #pragma unroll
@@ -136,14 +132,14 @@ __global__ void __launch_bounds__(THREADS, 1)
         ptx::wgmma_commit();
         ptx::wgmma_wait<0>();
         ptx::fence_registers(dQ);
-        if (part == DQ_PARTS - 1) {
+        if (dq_part == DQ_PARTS - 1) {
           __syncwarp();
           if (lane == 0) ptx::mbarrier_arrive(smem.ds_empty[t % 2]);
         }
         // Four accumulators of each lane side by side, as one addition takes them; round_sums puts them in place.
 #pragma unroll
         for (int n = 0; n < DQ_COLS / 8; ++n)
-          ptx::red_add_v4(dq_sum + t * M * D + part * DQ_SIZE + n * 4 * GROUP, dQ[n]);
+          ptx::red_add_v4(dq_sum + t * M * D + dq_part * DQ_SIZE + n * 4 * GROUP, dQ[n]);
       }
     }
     if (parts == 1) ptx::barrier_arrive(1, THREADS);
@@ -361,10 +357,8 @@ cudaError_t launch(const BackwardArgs& a) {
   const int together = std::clamp(BLOCKS_TOGETHER / key_blocks, 1, heads);
   const Workspace w = parts_of<D>(a.workspace, a.shape);
   CUtensorMap q, k, v, dout;
-  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
-  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(dout, a.dout, a.shape, M)) return error;
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}}))
+    return error;
   if (const cudaError_t error = cudaFuncSetAttribute(gradients<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   row_terms<M, D><<<dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0, a.stream>>>(w.out, a.dout, a.v, w.L, w.terms,

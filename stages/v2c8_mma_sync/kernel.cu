@@ -10,7 +10,6 @@
 #include <cfloat>
 
 #include "common/attention.hpp"
-#include "common/half_pair.cuh"
 #include "common/ptx/mma.cuh"
 #include "common/tile.cuh"
 #include "common/warp.cuh"

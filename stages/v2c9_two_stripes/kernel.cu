@@ -11,9 +11,8 @@
 #include <cfloat>
 
 #include "common/attention.hpp"
-#include "common/half_pair.cuh"
+#include "common/ptx/ex2.cuh"
 #include "common/ptx/mma.cuh"
-#include "common/softmax.cuh"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
@@ -121,16 +120,48 @@ __global__ void __launch_bounds__(THREADS, 2)
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       for (int i = 0; i < STRIPES; ++i)
-        hide_keys(s[i], q0 + first_row + i * STRIPE + quad_row, t * N + first_column, S, causal);
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const int row = q0 + first_row + i * STRIPE + quad_row;
+          const int last = (causal ? min(row + 8 * h, S - 1) : S - 1) - (t * N + first_column);  // column it sees
+#pragma unroll
+          for (int n = 0; n < N / 8; ++n)
+#pragma unroll
+            for (int e = 0; e < 2; ++e)
+              if (8 * n + e > last) s[i][n][2 * h + e] = -INFINITY;
+        }
 
-    // Online softmax: the row's new maximum, and what it does to everything summed so far.
+    // Online softmax: the row's new maximum, and what it does to everything summed so far. The difference comes first,
+    // so that the largest score weighs 2^0, and not 2 to the error with which its product with scale_log2 is rounded.
     unsigned p[STRIPES][N / 16][4];  // weights as halves: A operands of 16 keys each
 #pragma unroll
     for (int i = 0; i < STRIPES; ++i) {
       float rescale[2];
-      weigh(s[i], scale_log2, row_max[i], row_sum[i], rescale);
-      if (__any_sync(FULL_WARP, rescale[0] < 1 || rescale[1] < 1)) rescale_o(o[i], rescale);
-      pack(p[i], s[i]);
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        float tile_max = fmaxf(s[i][0][2 * h], s[i][0][2 * h + 1]);
+#pragma unroll
+        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
+        const float old_max = row_max[i][h];
+        row_max[i][h] = fmaxf(old_max, quad_max(tile_max));
+        rescale[h] = ptx::ex2((old_max - row_max[i][h]) * scale_log2);
+        row_sum[i][h] *= rescale[h];
+#pragma unroll
+        for (int n = 0; n < N / 8; ++n) {
+          float &p0 = s[i][n][2 * h], &p1 = s[i][n][2 * h + 1];
+          p0 = ptx::ex2((p0 - row_max[i][h]) * scale_log2), p1 = ptx::ex2((p1 - row_max[i][h]) * scale_log2);
+          row_sum[i][h] += p0 + p1;
+        }
+      }
+      if (__any_sync(FULL_WARP, rescale[0] < 1 || rescale[1] < 1))
+#pragma unroll
+        for (int d = 0; d < D / 8; ++d)
+#pragma unroll
+          for (int e = 0; e < 4; ++e) o[i][d][e] *= rescale[e / 2];
+#pragma unroll
+      for (int n = 0; n < N / 8; ++n)
+#pragma unroll
+        for (int h = 0; h < 2; ++h) p[i][n / 2][n % 2 * 2 + h] = half_pair(s[i][n][2 * h], s[i][n][2 * h + 1]);
     }
     __pipeline_wait_prior(1);  // V(t) has arrived, as far as this thread can see
     __syncthreads();           // now all can see it

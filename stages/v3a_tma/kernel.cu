@@ -9,13 +9,11 @@
 #include <cfloat>
 
 #include "common/attention.hpp"
-#include "common/fills_a_gpu.hpp"
 #include "common/hopper/encode_tiled.hpp"
-#include "common/ptx/ldmatrix.cuh"
+#include "common/ptx/ex2.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/mma.cuh"
 #include "common/ptx/tma.cuh"
-#include "common/softmax.cuh"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
@@ -71,6 +69,7 @@ __global__ void __launch_bounds__(THREADS, 2)
   const int tiles = ceil_div(keys, N);
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
+  // A box begins at (column, row, slab, head), the order of the map's dimensions.
   const auto request = [&](int t) {  // by one thread: tile t of K and V, into its slot
     const int slot = t % SLOTS;
     ptx::mbarrier_arrive_expect_tx(smem.full[slot], sizeof smem.K[slot] + sizeof smem.V[slot]);
@@ -134,16 +133,47 @@ __global__ void __launch_bounds__(THREADS, 2)
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       for (int i = 0; i < STRIPES; ++i)
-        hide_keys(s[i], q0 + first_row + i * STRIPE + quad_row, t * N + first_column, S, causal);
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const int row = q0 + first_row + i * STRIPE + quad_row;
+          const int last = (causal ? min(row + 8 * h, S - 1) : S - 1) - (t * N + first_column);  // column it sees
+#pragma unroll
+          for (int n = 0; n < N / 8; ++n)
+#pragma unroll
+            for (int e = 0; e < 2; ++e)
+              if (8 * n + e > last) s[i][n][2 * h + e] = -INFINITY;
+        }
 
     // Online softmax: the row's new maximum, and what it does to everything summed so far.
     unsigned p[STRIPES][N / 16][4];  // weights as halves: A operands of 16 keys each
 #pragma unroll
     for (int i = 0; i < STRIPES; ++i) {
       float rescale[2];
-      weigh(s[i], scale_log2, row_max[i], row_sum[i], rescale);
-      if (__any_sync(FULL_WARP, rescale[0] < 1 || rescale[1] < 1)) rescale_o(o[i], rescale);
-      pack(p[i], s[i]);
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        float tile_max = fmaxf(s[i][0][2 * h], s[i][0][2 * h + 1]);
+#pragma unroll
+        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
+        const float old_max = row_max[i][h];
+        row_max[i][h] = fmaxf(old_max, quad_max(tile_max));
+        rescale[h] = ptx::ex2((old_max - row_max[i][h]) * scale_log2);
+        row_sum[i][h] *= rescale[h];
+#pragma unroll
+        for (int n = 0; n < N / 8; ++n) {
+          float &p0 = s[i][n][2 * h], &p1 = s[i][n][2 * h + 1];
+          p0 = ptx::ex2((p0 - row_max[i][h]) * scale_log2), p1 = ptx::ex2((p1 - row_max[i][h]) * scale_log2);
+          row_sum[i][h] += p0 + p1;
+        }
+      }
+      if (__any_sync(FULL_WARP, rescale[0] < 1 || rescale[1] < 1))
+#pragma unroll
+        for (int d = 0; d < D / 8; ++d)
+#pragma unroll
+          for (int e = 0; e < 4; ++e) o[i][d][e] *= rescale[e / 2];
+#pragma unroll
+      for (int n = 0; n < N / 8; ++n)
+#pragma unroll
+        for (int h = 0; h < 2; ++h) p[i][n / 2][n % 2 * 2 + h] = half_pair(s[i][n][2 * h], s[i][n][2 * h + 1]);
     }
 
     // P V: 16 keys and 16 columns at a time. Two neighbouring score tiles are one A.
@@ -210,6 +240,13 @@ cudaError_t launch(const AttentionArgs& a) {
   const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
   attention<D, ROWS><<<grid, THREADS, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
   return cudaGetLastError();
+}
+
+// How many rows a warp should take: 32 halve the loads per product, 16 make twice the blocks. Whether blocks with 32 are more
+// than an H200's 132 SMs; twice that under a causal mask, where many finish early.
+bool fills_a_gpu(const Shape& shape, int warps) {
+  const double blocks = double(ceil_div(shape.S, 32 * warps)) * shape.H * shape.B;
+  return blocks > (shape.causal ? 264 : 132);
 }
 
 }  // namespace

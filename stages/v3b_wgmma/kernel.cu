@@ -9,7 +9,6 @@
 #include <cfloat>
 
 #include "common/attention.hpp"
-#include "common/half_pair.cuh"
 #include "common/hopper/head_map.hpp"
 #include "common/hopper/swizzle.cuh"
 #include "common/ptx/ex2.cuh"
@@ -173,9 +172,7 @@ cudaError_t launch(const AttentionArgs& a) {
   constexpr int BYTES = sizeof(Smem<D>);
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   CUtensorMap q, k, v;
-  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
-  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}})) return error;
   if (const cudaError_t error = cudaFuncSetAttribute(attention<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);

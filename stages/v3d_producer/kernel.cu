@@ -15,7 +15,6 @@
 #include "common/hopper/swizzle.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/softmax.cuh"
@@ -53,7 +52,9 @@ __global__ void __launch_bounds__(THREADS, 1)
   Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
   constexpr int SLOTS = Smem<D>::SLOTS;  // tile t goes through slot t % SLOTS, in its phase of parity t / SLOTS % 2
 
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  // Lane 0's for all: so ptxas knows that a warp's lanes agree, and keeps it, and what follows from it, in uniform registers.
+  const int group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
   const int q0 = blockIdx.x * M;  // first query row of this block
   const int head = blockIdx.z * H + blockIdx.y;
   out += std::size_t(head) * S * D;
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       hide_keys(s, q0 + first_row + quad_row, t * N + first_column, S, causal);
 
     // Online softmax: the row's new maximum, and what it does to everything summed so far. The condition always holds:
-    // behind a branch ptxas leaves the wait for O where it is, and else moves it in front of the exponentials.
+    // it keeps ptxas from moving the wait for O in front of the exponentials (v3c).
     float rescale[2] = {};
     if (q0 < S) weigh(s, scale_log2, row_max, row_sum, rescale);
 
@@ -155,7 +156,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   // The group's last product with Q is over, and any of its warps may have read any of its rows: O takes their place.
-  ptx::barrier_sync(8 + group, GROUP);
+  ptx::barrier_sync(8 + group, GROUP);  // 8 and 9: v3e has others
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);
@@ -178,9 +179,7 @@ cudaError_t launch(const AttentionArgs& a) {
   constexpr int BYTES = sizeof(Smem<D>);
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   CUtensorMap q, k, v;
-  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
-  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}})) return error;
   if (const cudaError_t error = cudaFuncSetAttribute(attention<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);

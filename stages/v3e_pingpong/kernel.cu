@@ -15,7 +15,6 @@
 #include "common/hopper/swizzle.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/softmax.cuh"
@@ -121,7 +120,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], n, 0));
     ptx::wgmma_commit();
   };
-  // Barrier 2 + i is the turn of group i. The first turn is group 0's.
+  // Barrier 2 + i is the turn of group i. The first turn is group 0's. As the number is
+  // no constant, ptxas reserves all 16 barriers of the block.
   const auto wait_for_turn = [&] { ptx::barrier_sync(2 + group, 2 * GROUP); };
   const auto hand_on_turn = [&](int t) {  // after the last tile nothing waits for one
     if (group < GROUPS - 1 || t < tiles - 1) ptx::barrier_arrive(2 + (group + 1) % GROUPS, 2 * GROUP);
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       hide_keys(s, q0 + first_row + quad_row, t * N + first_column, S, causal);
 
     // Online softmax: the row's new maximum, and what it does to everything summed so far. The condition always holds:
-    // behind a branch ptxas leaves the wait for O where it is, and else moves it in front of the exponentials.
+    // it keeps ptxas from moving the wait for O in front of the exponentials (v3c).
     float rescale[2] = {};
     if (q0 < S) weigh(s, scale_log2, row_max, row_sum, rescale);
 
@@ -186,9 +186,7 @@ cudaError_t launch(const AttentionArgs& a) {
   constexpr int BYTES = sizeof(Smem<D>);
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   CUtensorMap q, k, v;
-  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
-  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}})) return error;
   if (const cudaError_t error = cudaFuncSetAttribute(attention<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);

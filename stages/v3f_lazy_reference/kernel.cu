@@ -14,15 +14,12 @@
 #include <cfloat>
 
 #include "common/attention.hpp"
-#include "common/half_pair.cuh"
 #include "common/hopper/head_map.hpp"
-#include "common/hopper/score_by_warp.cuh"
+#include "common/hopper/lazy_reference.cuh"
 #include "common/hopper/swizzle.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/rcp.cuh"
-#include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/softmax.cuh"
@@ -41,9 +38,8 @@ constexpr int N = 128;          // keys per tile
 // Per thread: 24 + 2 * 240 is 3 * 168, what a block of two consumers and the producer starts with.
 constexpr int PRODUCER_REGISTERS = 24;
 constexpr int REGISTERS = 240;
-constexpr float LARGEST_SUM = 32768.0f;            // of a lane's weights of a tile: then each of them fits a half
-constexpr float LARGEST_FINITE = 1e30f;            // of the same: then a quad's sum is finite
-constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27: its rounding error, at most 4, is in all weights' exponents
+constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
+constexpr float LARGEST_FINITE = 1e30f;  // of the same: then a quad's sum is finite
 
 template <int D>
 struct Tile {
@@ -280,9 +276,7 @@ cudaError_t launch(const AttentionArgs& a) {
   constexpr int BYTES = sizeof(Smem<D>);
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   CUtensorMap q, k, v;
-  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
-  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}})) return error;
   if (const cudaError_t error = cudaFuncSetAttribute(attention<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);

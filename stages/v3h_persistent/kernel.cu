@@ -19,11 +19,8 @@
 #include "common/hopper/head_map.hpp"
 #include "common/hopper/lazy_reference.cuh"
 #include "common/hopper/quad_store.cuh"
-#include "common/hopper/score_by_warp.cuh"
-#include "common/hopper/tile_choice.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/softmax.cuh"
@@ -223,11 +220,11 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     if (lane == 0) ptx::mbarrier_arrive(smem.q_empty);
     for (int t = own_tiles; t < tiles; ++t)
       wait_for_turn(), hand_on_turn(), skip(smem.k_full[slot_of(t)], smem.k_empty[slot_of(t)], t);
+
+    // --- Epilogue: wait for O, add up the quad's sums, normalise, round to fp16, store ---------------------------
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o), ptx::fence_registers(p);
     for (int t = own_tiles - 1; t < tiles; ++t) skip(smem.v_full[slot_of(t)], smem.v_empty[slot_of(t)], t);
-
-      // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[h]);
@@ -251,17 +248,14 @@ cudaError_t launch(const AttentionArgs& a) {
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   const auto kernel = attention<D, GROUPS, N, SLOTS>;
   CUtensorMap q, k, v;
-  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
-  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}})) return error;
   if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   int at_once = 0;  // blocks on a multiprocessor
   cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, THREADS, BYTES);
-  const int heads = a.shape.B * a.shape.H,
-            blocks = std::min(ceil_div(a.shape.S, M) * heads, count_multiprocessors() * at_once);
-  attention<D, GROUPS, N, SLOTS>
-      <<<blocks, THREADS, BYTES, a.stream>>>(q, k, v, a.out, heads, a.shape.S, a.scale, a.shape.causal);
+  const int heads = a.shape.B * a.shape.H, pieces = ceil_div(a.shape.S, M) * heads;
+  const int blocks = std::min(pieces, count_multiprocessors() * at_once);
+  kernel<<<blocks, THREADS, BYTES, a.stream>>>(q, k, v, a.out, heads, a.shape.S, a.scale, a.shape.causal);
   return cudaGetLastError();
 }
 

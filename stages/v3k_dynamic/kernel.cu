@@ -19,11 +19,8 @@
 #include "common/hopper/head_map.hpp"
 #include "common/hopper/lazy_reference.cuh"
 #include "common/hopper/quad_store.cuh"
-#include "common/hopper/score_by_warp.cuh"
-#include "common/hopper/tile_choice.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/softmax.cuh"
@@ -79,7 +76,7 @@ struct Smem {
   ptx::MBarrier k_full[SLOTS], k_empty[SLOTS], v_full[SLOTS], v_empty[SLOTS];
 };
 
-// Where the next tile is: counted, not divided.
+// Where the next tile is: counted, not divided. (DeepGEMM's kernels count so: stage and phase.)
 template <int SLOTS>
 struct Place {
   unsigned slot = 0, parity = 0;  // parity: of the phase in which the slot becomes full
@@ -245,7 +242,8 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
       ptx::fence_registers(s);
       hide(t);
       sum[0] = sum[1] = 0.0f;
-      // Always true: at D = 128 this keeps ptxas from moving the wait for O up. At D = 64 the moved wait is faster.
+      // Always true: at D = 128 this keeps ptxas 13.0 from moving the wait for O up, behind 10 of the tile's 64 early
+      // MUFU.EX2 instead of 51. At D = 64 the moved wait is faster.
       if (D == 64 || q0 < S) weigh(s, sum, scale_log2, reference, 0, EARLY);
       ptx::wgmma_wait<0>();
       ptx::fence_registers(o), ptx::fence_registers(p);
@@ -275,11 +273,11 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     q_at.next();
     for (int t = own_tiles; t < tiles; ++t)
       wait_for_turn(), hand_on_turn(), skip(smem.k_full[k_at.slot], smem.k_empty[k_at.slot], k_at);
+
+    // --- Epilogue: wait for O, add up the quad's sums, normalise, round to fp16, store ---------------------------
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o), ptx::fence_registers(p);
     for (int t = own_tiles - 1; t < tiles; ++t) skip(smem.v_full[v_at.slot], smem.v_empty[v_at.slot], v_at);
-
-      // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[h]);
@@ -303,9 +301,7 @@ cudaError_t launch(const AttentionArgs& a) {
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   const auto kernel = attention<D, GROUPS, N, SLOTS>;
   CUtensorMap q, k, v;
-  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
-  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}})) return error;
   if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   int at_once = 0;  // blocks on a multiprocessor
@@ -316,8 +312,7 @@ cudaError_t launch(const AttentionArgs& a) {
   const auto drawn = pieces > 2 * blocks ? static_cast<unsigned*>(a.workspace) : nullptr;  // there is a third wave
   if (drawn)
     if (const cudaError_t error = cudaMemsetAsync(drawn, 0, sizeof *drawn, a.stream)) return error;
-  attention<D, GROUPS, N, SLOTS>
-      <<<blocks, THREADS, BYTES, a.stream>>>(q, k, v, a.out, heads, a.shape.S, a.scale, a.shape.causal, drawn);
+  kernel<<<blocks, THREADS, BYTES, a.stream>>>(q, k, v, a.out, heads, a.shape.S, a.scale, a.shape.causal, drawn);
   return cudaGetLastError();
 }
 

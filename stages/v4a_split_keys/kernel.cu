@@ -16,7 +16,6 @@
 #include "common/hopper/head_map.hpp"
 #include "common/hopper/lazy_reference.cuh"
 #include "common/hopper/quad_store.cuh"
-#include "common/hopper/score_by_warp.cuh"
 #include "common/ptx/cluster.cuh"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/mbarrier.cuh"
@@ -232,9 +231,7 @@ cudaError_t launch(const AttentionArgs& a) {
   constexpr int BYTES = sizeof(Smem<D, PARTS>);
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   CUtensorMap q, k, v;
-  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
-  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}})) return error;
   if (const cudaError_t error =
           cudaFuncSetAttribute(attention<D, PARTS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;

@@ -18,7 +18,6 @@
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/grid_dependency.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/rcp.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/softmax.cuh"
@@ -300,9 +299,8 @@ cudaError_t launch(const AttentionArgs& a) {
   constexpr int BYTES = sizeof(Smem<D, PARTS>);
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   CUtensorMap q, k, v;
-  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
-  if (const cudaError_t error = head_map(k, a.k, a.shape, Tile<D>::N)) return error;
-  if (const cudaError_t error = head_map(v, a.v, a.shape, Tile<D>::N)) return error;
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, Tile<D>::N}, {v, a.v, Tile<D>::N}}))
+    return error;
   if (const cudaError_t error =
           cudaFuncSetAttribute(attention<D, PARTS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;

@@ -18,6 +18,9 @@ void fill_normal(half* to, std::size_t size, std::uint64_t seed, cudaStream_t st
 // Elements of `now` that are NaN, or differ in any bit from `before` (if that is not null).
 std::size_t count_bad(const half* now, const half* before, std::size_t size, cudaStream_t stream);
 
+// A number that changes with any bit of the tensor and its place.
+std::uint64_t digest(const half* tensor, std::size_t size, cudaStream_t stream);
+
 // As NVML reads them now: the clock, and the energy since the driver was loaded, a counter that moves every 100 ms or
 // less. Nothing where NVML is not to be had.
 struct State {

@@ -1,10 +1,13 @@
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/bench/gpu/device.hpp"
-#include "checks/bench/gpu/mixed.cuh"
 
 namespace {
 
-using lab::gpu::mixed;
+__device__ std::uint64_t mixed(std::uint64_t x) {  // the finaliser of splitmix64
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+  return x ^ (x >> 31);
+}
 
 __global__ void normal_numbers(half* to, std::size_t pairs, std::uint64_t seed, float factor, float offset) {
   const std::size_t step = std::size_t(gridDim.x) * blockDim.x;
@@ -29,17 +32,36 @@ __global__ void bad_elements(const half* now, const half* before, std::size_t si
   if (mine) atomicAdd(bad, mine);
 }
 
+__global__ void add_digest(const half* tensor, std::size_t size, unsigned long long* sum) {
+  const std::size_t step = std::size_t(gridDim.x) * blockDim.x;
+  unsigned long long mine = 0;
+  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < size; i += step)
+    mine += mixed((std::uint64_t(i) << 16 | __half_as_ushort(tensor[i])) + 0x9E3779B97F4A7C15ull);
+  atomicAdd(sum, mine);
+}
+
+// What a kernel leaves in a number that is 0 before it.
+template <class Launch>
+unsigned long long counted(Launch launch, cudaStream_t stream) {
+  const lab::Buffer<unsigned long long> sum(1);
+  unsigned long long count = 0;
+  lab::check_cuda(cudaMemsetAsync(sum.data(), 0, sizeof count, stream), "cudaMemset");
+  launch(sum.data());
+  lab::check_cuda(cudaGetLastError(), "comparing outputs");
+  lab::check_cuda(cudaMemcpyAsync(&count, sum.data(), sizeof count, cudaMemcpyDeviceToHost, stream),
+                  "cudaMemcpy to host");
+  lab::check_cuda(cudaStreamSynchronize(stream), "comparing outputs");
+  return count;
+}
+
 }  // namespace
 
 std::size_t lab::gpu::count_bad(const half* now, const half* before, std::size_t size, cudaStream_t stream) {
-  const Buffer<unsigned long long> bad(1);
-  unsigned long long count = 0;
-  check_cuda(cudaMemsetAsync(bad.data(), 0, sizeof count, stream), "cudaMemset");
-  bad_elements<<<1024, 256, 0, stream>>>(now, before, size, bad.data());
-  check_cuda(cudaGetLastError(), "comparing outputs");
-  check_cuda(cudaMemcpyAsync(&count, bad.data(), sizeof count, cudaMemcpyDeviceToHost, stream), "cudaMemcpy to host");
-  check_cuda(cudaStreamSynchronize(stream), "comparing outputs");
-  return count;
+  return counted([&](auto* bad) { bad_elements<<<1024, 256, 0, stream>>>(now, before, size, bad); }, stream);
+}
+
+std::uint64_t lab::gpu::digest(const half* tensor, std::size_t size, cudaStream_t stream) {
+  return counted([&](auto* sum) { add_digest<<<528, 256, 0, stream>>>(tensor, size, sum); }, stream);
 }
 
 void lab::gpu::fill_normal(half* to, std::size_t size, std::uint64_t seed, cudaStream_t stream, float factor,

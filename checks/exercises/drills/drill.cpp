@@ -1,6 +1,5 @@
-// runner KERNEL drill: launches the kernel of one instruction, or of one mechanism, under every schedule and time of copying, with
-// the checker on, and compares what comes out bit for bit. runner KERNEL order: the order in which it does things. runner KERNEL counts: how
-// often it does them.
+// runner KERNEL drill: launches a drill under every schedule and time of copying, with the checker on, and compares what
+// comes out bit for bit. runner KERNEL order: the order in which it does things. runner KERNEL counts: how often.
 #include "checks/exercises/drills/drill.hpp"
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/exercises/counts.hpp"
+#include "checks/exercises/drills/drill.cuh"
 #include "checks/runner/commands.hpp"
 #include "checks/runner/library.hpp"
 #include "common/gpu_access.hpp"
@@ -21,7 +21,35 @@ namespace {
 
 constexpr float NEVER_WRITTEN = -12344.0f;  // no drill's answer; a half can hold it
 
-std::vector<Drill> drills() { return reinterpret_cast<decltype(&the_drills)>(library_symbol("the_drills"))(); }
+constexpr std::pair<std::string_view, Launches (*)()> DRILLS[] = {{"box", drills::box},
+                                                                  {"chain", drills::chain},
+                                                                  {"copies", drills::copies},
+                                                                  {"k_major", drills::k_major},
+                                                                  {"lazy", drills::lazy},
+                                                                  {"map", drills::map},
+                                                                  {"matrices", drills::matrices},
+                                                                  {"merge", drills::merge},
+                                                                  {"mn_major", drills::mn_major},
+                                                                  {"phases", drills::phases},
+                                                                  {"pieces", drills::pieces},
+                                                                  {"producer", drills::producer},
+                                                                  {"product", drills::product},
+                                                                  {"ring", drills::ring},
+                                                                  {"shared_tile", drills::shared_tile},
+                                                                  {"store", drills::store},
+                                                                  {"swizzle", drills::swizzle},
+                                                                  {"tile_map", drills::tile_map},
+                                                                  {"turns", drills::turns},
+                                                                  {"transposed", drills::transposed},
+                                                                  {"warpgroup", drills::warpgroup}};
+
+// Of the library that is loaded, build/cpu/drill-NAME/VARIANT/kernel.so.
+Launches launches() {
+  const std::string name = stage_name();
+  for (const auto& [drill, launches] : DRILLS)
+    if (name == "drill-" + std::string(drill)) return launches();
+  throw BadInput(name + ": checks/exercises/drills/drill.cpp has no drill of that name");
+}
 
 // The results of one launch; `failure` is "" if it went well.
 struct DrillRan {
@@ -37,28 +65,23 @@ ExecOptions options_of(Schedule schedule, Copies copies) {
 }
 
 DrillRan run(const Drill& d, const ExecOptions& options) {
+  static const auto launch = reinterpret_cast<decltype(&::drill)>(library_symbol("drill"));
   set_exec_options(options);
   take_exec_report();
-  const std::size_t count = d.right.size(), bytes = count * (d.halves ? sizeof(half) : sizeof(float));
-  std::vector<half> in(d.in.size());
-  std::copy_n(reinterpret_cast<const half*>(d.in.data()), in.size(), in.data());
+  const std::size_t count = d.right.size(), in_bytes = d.in.size() * sizeof(fp16);
+  const std::size_t out_bytes = count * (d.halves ? sizeof(fp16) : sizeof(float));
   std::vector<fp16> halves(d.halves ? count : 0, to_fp16(NEVER_WRITTEN));
   DrillRan ran;
   ran.out.assign(count, NEVER_WRITTEN);
   void* const host = d.halves ? static_cast<void*>(halves.data()) : ran.out.data();
-  half* device_in = nullptr;
-  float* device_out = nullptr;
-  if (cudaMalloc(&device_in, in.size() * sizeof(half)) != cudaSuccess ||
-      cudaMalloc(reinterpret_cast<void**>(&device_out), bytes) != cudaSuccess) {
-    ran.failure = "no memory";
-    return ran;
-  }
-  cudaMemcpy(device_in, in.data(), in.size() * sizeof(half), cudaMemcpyHostToDevice);
-  cudaMemcpy(device_out, host, bytes, cudaMemcpyHostToDevice);
-  const cudaError_t launched = d.start(device_in, device_out);
+  void *in = nullptr, *out = nullptr;
+  cudaMalloc(&in, in_bytes), cudaMalloc(&out, out_bytes);
+  cudaMemcpy(in, d.in.data(), in_bytes, cudaMemcpyHostToDevice);
+  cudaMemcpy(out, host, out_bytes, cudaMemcpyHostToDevice);
+  const cudaError_t launched = launch(static_cast<half*>(in), static_cast<float*>(out), d.size.data(), nullptr);
   const cudaError_t finished = synchronize_within(HANG_SECONDS);
-  cudaMemcpy(host, device_out, bytes, cudaMemcpyDeviceToHost);
-  cudaFree(device_in), cudaFree(device_out);
+  cudaMemcpy(host, out, out_bytes, cudaMemcpyDeviceToHost);
+  cudaFree(in), cudaFree(out);
   for (std::size_t i = 0; i < halves.size(); ++i) ran.out[i] = to_float(halves[i]);
   ran.report = take_exec_report();
   set_exec_options({});
@@ -98,12 +121,34 @@ class Recorder final : public ExecWatcher {
 
 unsigned input_seed = 0;
 
+std::vector<fp16> small_numbers(std::size_t count) {
+  std::vector<fp16> in(count);
+  for (std::size_t i = 0; i < count; ++i) in[i] = to_fp16(small_number(unsigned(i)));
+  return in;
+}
+
+std::vector<float> as_floats(const std::vector<fp16>& in) {
+  std::vector<float> x;
+  for (const fp16 h : in) x.push_back(to_float(h));
+  return x;
+}
+
+void multiply(Drill& d, std::size_t M, std::size_t N, std::size_t K, bool transposed) {
+  const std::vector<float> x = as_floats(d.in);
+  for (std::size_t row = 0; row < M; ++row)
+    for (std::size_t col = 0; col < N; ++col) {
+      float sum = 0;
+      for (std::size_t k = 0; k < K; ++k) sum += x[row * K + k] * x[M * K + (transposed ? col * K + k : k * N + col)];
+      d.right.push_back(sum);
+    }
+}
+
 int drill_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"seed"};
   input_seed = unsigned(KeyValues(args, KEYS).whole("seed", UINT64_MAX));
   std::size_t numbers = 0;
   int runs = 0;
-  for (const Drill& d : drills()) {
+  for (const Drill& d : launches()) {
     numbers += d.right.size();
     for (const Schedule schedule : SCHEDULES)
       for (const Copies copies : COPY_TIMES) {
@@ -117,7 +162,7 @@ int drill_command(std::span<char*> args) {
 
 int order_command(std::span<char*> args) {
   if (!args.empty()) throw BadInput("order takes no arguments");
-  for (const Drill& d : drills())
+  for (const Drill& d : launches())
     for (const Schedule schedule : SCHEDULES) {
       if (!d.order) continue;
       Recorder recorder;
@@ -133,7 +178,7 @@ int order_command(std::span<char*> args) {
 int drill_counts_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape"};
   const std::string which = KeyValues(args, KEYS).require("shape");
-  for (const Drill& d : drills()) {
+  for (const Drill& d : launches()) {
     if (d.name != which) continue;
     WordCounter counter;
     ExecOptions options = options_of(Schedule::ascending, Copies::at_wait);
@@ -144,50 +189,6 @@ int drill_counts_command(std::span<char*> args) {
     return counter.print(), 0;
   }
   throw BadInput("shape=" + which + ": there is no launch of that name");
-}
-
-void multiply(Drill& d, std::size_t M, std::size_t N, std::size_t K, bool transposed) {
-  const std::vector<float> x = as_floats(d.in);
-  for (std::size_t row = 0; row < M; ++row)
-    for (std::size_t col = 0; col < N; ++col) {
-      float sum = 0;
-      for (std::size_t k = 0; k < K; ++k) sum += x[row * K + k] * x[M * K + (transposed ? col * K + k : k * N + col)];
-      d.right.push_back(sum);
-    }
-}
-
-TensorShape matrix_of(std::size_t rows, std::size_t columns, unsigned box_rows, unsigned box_columns, Swizzle swizzle) {
-  TensorShape t;
-  t.extent[0] = columns, t.stride[0] = sizeof(half), t.box[0] = box_columns;
-  t.extent[1] = rows, t.stride[1] = columns * sizeof(half), t.box[1] = box_rows;
-  t.swizzle = swizzle;
-  return t;
-}
-
-std::string asked_elsewhere(std::span<const ExecEvent> events, int warp) {
-  for (const ExecEvent& e : events)
-    if (e.kind == ExecEvent::Kind::tma_issue && e.warp != warp)
-      return "warp " + std::to_string(e.warp) + " asks for a tile; warp " + std::to_string(warp) + " is to ask for all";
-  return "";
-}
-
-Overlap overlap_of(std::span<const ExecEvent> events) {
-  Overlap overlap;
-  int under_way = 0;
-  for (const ExecEvent& e : events) {
-    if (e.warp != 0) continue;
-    if (e.kind == ExecEvent::Kind::wgmma_commit) overlap.most = std::max(overlap.most, ++under_way);
-    if (e.kind != ExecEvent::Kind::wgmma_wait) continue;
-    overlap.waits += under_way == 2 && e.bytes == 1;
-    under_way = std::min(under_way, e.bytes);
-  }
-  return overlap;
-}
-
-std::string too_little(const Overlap& overlap, int wanted, const std::string& of) {
-  if (overlap.waits >= wanted) return "";
-  return "a wait leaves one of two groups under way " + std::to_string(overlap.waits) + " times; it must " +
-         std::to_string(wanted) + " times, once for each " + of + " but the first";
 }
 
 }  // namespace lab

@@ -3,34 +3,32 @@
 //
 //   swizzle 128, 64   slabs of `swizzle` bytes of each row, one after the other, swizzled
 //   swizzle 0         [64 / 8][rows][8]: eight k of all rows, then the next eight; not swizzled
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
+#include "checks/exercises/drills/drill.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
-#include "common/smem_plan.cuh"
+#include "common/wgmma_layout.hpp"
+
+using namespace lab;
 
 constexpr int M = 64, N = 32, K = 64;
 
 // A matrix descriptor, bit for bit: `address`, `leading` and `stride` in bytes, swizzle 128, 64, 32 or 0.
-__device__ std::uint64_t descriptor(std::uint32_t address, unsigned leading, unsigned stride, int swizzle) {
+__device__ std::uint64_t descriptor(unsigned address, unsigned leading, unsigned stride, int swizzle) {
 #ifdef SOLUTION
   const std::uint64_t code = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
   return (address & 0x3FFFF) >> 4 | std::uint64_t(leading >> 4) << 16 | std::uint64_t(stride >> 4) << 32 | code << 62;
 #else
-  (void)address, (void)leading, (void)stride, (void)swizzle;
   return 0;  // yours
 #endif
 }
 
-// Of columns k .. k + 15 of a tile of `rows` rows that begins at `tile`; k is a multiple of 16.
-__device__ std::uint64_t k_major(std::uint32_t tile, int rows, int swizzle, int k) {
+// Of columns k .. k + 15 of a tile of `rows` rows that begins at address `tile`; k is a multiple of 16.
+__device__ std::uint64_t k_major(unsigned tile, int rows, int swizzle, int k) {
 #ifdef SOLUTION
   if (swizzle == 0) return descriptor(tile + k / 8 * rows * 16, rows * 16, 128, 0);
   const int width = swizzle / 2;
   return descriptor(tile + k / width * rows * swizzle + k % width * 2, 0, 8 * swizzle, swizzle);
 #else
-  (void)tile, (void)rows, (void)swizzle, (void)k;
   return 0;  // yours
 #endif
 }
@@ -42,37 +40,35 @@ __device__ int place_of(int row, int k, int rows, int swizzle) {
   return (k / width * rows + row) * width + chunk * 8 + k % 8;
 }
 
-// The address that a descriptor holds.
-__device__ std::uint32_t window(const void* shared) {
-#ifdef __CUDACC__
-  return lab::ptx::shared_address(shared);
-#else
-  return lab::cpu::shared_window(shared);
-#endif
-}
-
 // out: D, [64][32]; behind it four descriptors of no matrix, in 16-bit pieces, the lowest first.
-__global__ void mechanism(const half* in, int swizzle, float* out) {
-  lab::AlignedSmemCursor cursor;
-  half* A = cursor.array<half, lab::SWIZZLE_ALIGN>("A", M, K);
-  half* B = cursor.array<half, lab::SWIZZLE_ALIGN>("B", N, K);
+__global__ void multiply(const half* in, int swizzle, float* out) {
+  __shared__ alignas(1024) half A[M * K];
+  __shared__ alignas(1024) half B[N * K];
   for (int i = threadIdx.x; i < M * K; i += 128) A[place_of(i / K, i % K, M, swizzle)] = in[i];
   for (int i = threadIdx.x; i < N * K; i += 128) B[place_of(i / K, i % K, N, swizzle)] = in[M * K + i];
-  lab::ptx::fence_proxy_async();
+  ptx::fence_proxy_async();
   __syncthreads();
   float d[N / 2];
-  lab::ptx::wgmma_fence();
+  ptx::wgmma_fence();
   for (int k = 0; k < K; k += 16)
-    lab::ptx::wgmma<N>(d, k_major(window(A), M, swizzle, k), k_major(window(B), N, swizzle, k), k > 0);
-  lab::ptx::wgmma_commit();
-  lab::ptx::wgmma_wait<0>();
-  lab::ptx::fence_registers(d);
-  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-  for (int i = 0; i < N / 2; ++i) out[(16 * warp + g + i / 2 % 2 * 8) * N + i / 4 * 8 + 2 * t + i % 2] = d[i];
+    ptx::wgmma<N>(d, k_major(ptx::shared_address(A), M, swizzle, k), k_major(ptx::shared_address(B), N, swizzle, k),
+                  k > 0);
+  ptx::wgmma_commit();
+  ptx::wgmma_wait<0>();
+  ptx::fence_registers(d);
+  for (int i = 0; i < N / 2; ++i) {
+    const auto [row, column] = wgmma_layout::d(threadIdx.x, i);
+    out[row * N + column] = d[i];
+  }
   if (threadIdx.x < 4) {
     const int swizzles[] = {0, 32, 64, 128};
-    const std::uint32_t address = 0x7C400 + 0x10 * threadIdx.x;  // wider than the field
+    const unsigned address = 0x7C400 + 0x10 * threadIdx.x;  // wider than the field
     const std::uint64_t bits = descriptor(address, 2048, 1024 + 256 * threadIdx.x, swizzles[threadIdx.x]);
     for (int i = 0; i < 4; ++i) out[M * N + threadIdx.x * 4 + i] = float(bits >> 16 * i & 0xFFFF);
   }
+}
+
+cudaError_t drill(const half* in, float* out, const int* size, cudaStream_t stream) {
+  multiply<<<1, 128, 0, stream>>>(in, size[0], out);
+  return cudaGetLastError();
 }

@@ -1,10 +1,10 @@
-// Blocks that stay: a grid of as many blocks as fit the GPU works off a list of pieces. A piece is a query tile of a
+// A persistent kernel: a grid of as many blocks as fit the GPU works off a list of pieces. A piece is a query tile of a
 // sequence; under a causal mask tile q takes q + 1 units of work. Sequences differ in length: `in` holds, for each of
 // them, how many tiles it has, perhaps none, and behind that their elements, 32 a tile, one sequence after the other.
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
+#include "checks/exercises/drills/drill.cuh"
 #include "common/warp.cuh"
+
+using namespace lab;
 
 struct Piece {
   int sequence, tile;
@@ -20,13 +20,12 @@ __device__ Piece piece_at(int i, const half* tiles, int sequences) {
     for (int s = 0; s < sequences; ++s)
       if (tile < int(float(tiles[s])) && i-- == 0) return {s, tile};
 #else
-  (void)i, (void)tiles, (void)sequences;
   return {0, 0};  // yours
 #endif
 }
 
 // The work on a piece, by one warp: out[of the piece, sequence after sequence] is the sum of the sequence's elements up
-// to the tile's last. Notes that this block did it as piece i of the list.
+// to the tile's last. Behind these, out[i] notes the piece and this block.
 __device__ void work_on(Piece piece, int i, const half* in, int sequences, float* out) {
   int before = 0, all = 0;
   for (int s = 0; s < sequences; ++s) {
@@ -35,15 +34,15 @@ __device__ void work_on(Piece piece, int i, const half* in, int sequences, float
   }
   float sum = 0.0f;
   for (int t = 0; t <= piece.tile; ++t) sum += __half2float(in[sequences + (before + t) * 32 + threadIdx.x]);
-  sum = lab::warp_sum(sum);
+  sum = warp_sum(sum);
   if (threadIdx.x != 0) return;
   out[before + piece.tile] = sum;
   out[all + i] = float(1000 * piece.sequence + 10 * piece.tile + int(blockIdx.x));
 }
 
-// Rounds go to and fro: in round 0 block b takes piece b of the list, in round 1 the blocks take theirs in the opposite
+// Rounds alternate: in round 0 block b takes piece b of the list, in round 1 the blocks take theirs in the opposite
 // order, in round 2 as in round 0, and so on. The last round may have fewer pieces than blocks.
-__global__ void mechanism(const half* in, int sequences, float* out) {
+__global__ void work(const half* in, int sequences, float* out) {
 #ifdef SOLUTION
   int all = 0;
   for (int s = 0; s < sequences; ++s) all += int(float(in[s]));
@@ -56,4 +55,9 @@ __global__ void mechanism(const half* in, int sequences, float* out) {
   // yours: what this block works on, and when it ends
   work_on(piece_at(0, in, sequences), 0, in, sequences, out);
 #endif
+}
+
+cudaError_t drill(const half* in, float* out, const int* size, cudaStream_t stream) {
+  work<<<size[1], 32, 0, stream>>>(in, size[0], out);
+  return cudaGetLastError();
 }

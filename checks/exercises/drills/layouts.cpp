@@ -1,0 +1,90 @@
+// Drills of layouts: descriptors, the swizzle, tensor maps, tiles that leave a kernel.
+#include "checks/exercises/drills/drill.hpp"
+#include "common/tensor_map.hpp"
+#include "common/wgmma_layout.hpp"
+
+namespace lab::drills {
+
+Launches k_major() {  // a 64 x 64 by 64 x 32 product, and the fields of four descriptors
+  constexpr int M = 64, N = 32, K = 64;
+  Launches all;
+  for (const int swizzle : {128, 64, 0}) {
+    Drill d{.name = "swizzle " + std::to_string(swizzle), .size = {swizzle}, .in = small_numbers((M + N) * K)};
+    multiply(d, M, N, K, true);
+    // PTX ISA, "Matrix Descriptor Format": 14 bits of address / 16, of leading / 16, of stride / 16, and two at the top.
+    const int tops[] = {0, 3, 2, 1};
+    for (int i = 0; i < 4; ++i)
+      for (const int field : {(0x7C400 + 16 * i) % 0x40000 / 16, 2048 / 16, (1024 + 256 * i) / 16, tops[i] << 14})
+        d.right.push_back(float(field));
+    all.push_back(d);
+  }
+  return all;
+}
+
+Launches mn_major() {  // a 64 x 48 by 48 x N product
+  constexpr int M = 64, K = 48;
+  Launches all;
+  const std::pair<int, Swizzle> cases[] = {
+      {64, Swizzle::b128}, {128, Swizzle::b128}, {64, Swizzle::b64}, {64, Swizzle::none}, {128, Swizzle::none}};
+  for (const auto& [N, swizzle] : cases) {
+    Drill d{.name = "N " + std::to_string(N) + ", swizzle " + std::to_string(swizzle_bytes(swizzle)),
+            .size = {N, int(swizzle)},
+            .in = small_numbers((M + N) * K)};
+    multiply(d, M, N, K, false);
+    all.push_back(d);
+  }
+  return all;
+}
+
+Launches store() {  // the elements doubled, in halves, up to the result's last row
+  Launches all;
+  for (const auto& [tiles, rows] : {std::pair(1, 64), {3, 150}}) {
+    Drill d{.name = std::to_string(rows) + " rows",
+            .size = {tiles, rows},
+            .in = small_numbers(tiles * 64 * 64),
+            .halves = true};
+    for (int i = 0; i < rows * 64; ++i) d.right.push_back(2 * to_float(d.in[i]));
+    all.push_back(d);
+  }
+  return all;
+}
+
+Launches swizzle() {  // the tile twice, and the place of each element
+  Launches all;
+  const int cases[][3] = {{8, 64, 64}, {24, 128, 64}, {64, 64, 64}, {136, 64, 64}, {8, 32, 32}, {40, 96, 32}};
+  for (const auto& [rows, columns, width] : cases) {
+    Drill d{.name = std::to_string(rows) + " x " + std::to_string(columns) + ", width " + std::to_string(width),
+            .size = {rows, columns, width},
+            .in = small_numbers(rows * columns)};
+    for (int copy = 0; copy < 2; ++copy)
+      for (const float x : as_floats(d.in)) d.right.push_back(x);
+    for (int row = 0; row < rows; ++row)
+      for (int column = 0; column < columns; ++column) {
+        const int byte = row * 2 * width + column % width * 2;
+        d.right.push_back(float(column / width * rows * width + wgmma_layout::swizzled(byte, 2 * width) / 2));
+      }
+    all.push_back(d);
+  }
+  return all;
+}
+
+Launches tile_map() {  // each head's rows, and zeros below them
+  constexpr int ROWS = 21, HEADS = 3, COLUMNS = 80, TILE_ROWS = 16, TILES = 2;
+  Drill d{.name = "6 tiles", .in = small_numbers(ROWS * HEADS * COLUMNS)};
+  for (int head = 0; head < HEADS; ++head)
+    for (int row = 0; row < TILES * TILE_ROWS; ++row)
+      for (int c = 0; c < COLUMNS; ++c)
+        d.right.push_back(row < ROWS ? to_float(d.in[(row * HEADS + head) * COLUMNS + c]) : 0.0f);
+  return {d};
+}
+
+Launches transposed() {
+  constexpr int ROWS = 64, COLUMNS = 32;
+  Drill d{.name = "one tile", .halves = true};
+  for (int i = 0; i < ROWS * COLUMNS; ++i) d.in.push_back(to_fp16(float(i)));
+  for (int column = 0; column < COLUMNS; ++column)
+    for (int row = 0; row < ROWS; ++row) d.right.push_back(to_float(d.in[row * COLUMNS + column]));
+  return {d};
+}
+
+}  // namespace lab::drills

@@ -1,0 +1,195 @@
+// Drills of pipelines: products and copies under way while others are waited for, and who requests them when.
+#include <algorithm>
+#include <cstring>
+
+#include "checks/exercises/drills/drill.hpp"
+
+namespace lab::drills {
+namespace {
+
+using Kind = ExecEvent::Kind;
+using Events = std::span<const ExecEvent>;
+
+// "1 tile", "3 tiles".
+std::string number_of(int count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+// Says which warp requests a tile, if it is not this one; or "".
+std::string requested_elsewhere(Events events, int warp) {
+  for (const ExecEvent& e : events)
+    if (e.kind == Kind::tma_issue && e.warp != warp)
+      return "warp " + std::to_string(e.warp) + " requests a tile; warp " + std::to_string(warp) + " is to request all";
+  return "";
+}
+
+// How warp 0's products overlap: waits that leave one of two wgmma groups under way, and the most groups at once.
+struct Overlap {
+  int waits = 0, most = 0;
+};
+Overlap overlap_of(Events events) {
+  Overlap overlap;
+  int under_way = 0;
+  for (const ExecEvent& e : events) {
+    if (e.warp != 0) continue;
+    if (e.kind == Kind::wgmma_commit) overlap.most = std::max(overlap.most, ++under_way);
+    if (e.kind != Kind::wgmma_wait) continue;
+    overlap.waits += under_way == 2 && e.bytes == 1;
+    under_way = std::min(under_way, e.bytes);
+  }
+  return overlap;
+}
+
+// "" if there are `wanted` such waits: one for each `of` (a step, a tile) but the first.
+std::string too_little(const Overlap& overlap, int wanted, const std::string& of) {
+  if (overlap.waits >= wanted) return "";
+  return "a wait leaves one of two groups under way " + std::to_string(overlap.waits) + " times; it must " +
+         std::to_string(wanted) + " times, once for each " + of + " but the first";
+}
+
+// Once for each tile but the first: with two groups under way, the wait for the older one alone.
+std::string chain_order(int tiles, Events events) {
+  const Overlap overlap = overlap_of(events);
+  if (overlap.most > 2) return std::to_string(overlap.most) + " groups are under way at once; two are asked for";
+  return too_little(overlap, tiles - 1, "tile");
+}
+
+std::string producer_order(int steps, Events events) {
+  if (const std::string wrong = requested_elsewhere(events, 4); !wrong.empty()) return wrong;
+  return too_little(overlap_of(events), steps - 1, "step");
+}
+
+// Before the first slot is given back all of them have been requested, as far as there are tiles; and one warp requests.
+std::string ring_order(int tiles, Events events) {
+  if (const std::string wrong = requested_elsewhere(events, 4); !wrong.empty()) return wrong;
+  int requested = 0;
+  for (const ExecEvent& e : events) {
+    requested += e.kind == Kind::tma_issue;
+    if (e.kind != Kind::mbarrier_complete || std::strcmp(e.array, "empty") != 0) continue;
+    const int wanted = std::min(tiles, 3);
+    return requested >= wanted ? ""
+                               : "when the first slot is given back, " + std::to_string(requested) +
+                                     " tiles have been requested; there are slots for " + std::to_string(wanted);
+  }
+  return "no slot is given back at `empty`";
+}
+
+std::string turns_order(int tiles, Events events) {
+  constexpr int PRODUCTS = 4 * 4;  // of one warpgroup and tile, told by its four warps
+  struct {
+    int under_way = 0, turns = 0;
+    bool has_turn = false;
+  } warps[8];
+  int issued = 0;
+  for (const ExecEvent& e : events) {
+    const int group = e.warp / 4;
+    auto& warp = warps[e.warp];
+    const std::string warp_name = "warp " + std::to_string(e.warp);
+    if (e.kind == Kind::wgmma_wait) warp.under_way = std::min(warp.under_way, e.bytes);
+    if (e.kind == Kind::wgmma_commit) ++warp.under_way;
+    // The very last turn leads nowhere.
+    if (e.kind == Kind::bar_pass) warp.has_turn = ++warp.turns < tiles || group == 0;
+    if (e.kind == Kind::bar_arrive && e.byte == 0) warp.has_turn = false;
+    if (e.kind == Kind::write && warp.has_turn)
+      return warp_name + " adds to the sums in its turn (line " + std::to_string(e.line) +
+             "); the turn is for products";
+    if (e.kind != Kind::wgmma_issue) continue;
+    if (issued++ / PRODUCTS % 2 != group)
+      return warp_name + " begins product " + std::to_string(issued / PRODUCTS / 2) + " of its warpgroup out of turn";
+    for (int other = 4 * (1 - group); other < 4 * (1 - group) + 4; ++other)
+      if (warps[other].under_way > 0)
+        return warp_name + " begins a product, and one of warp " + std::to_string(other) + " is still under way";
+  }
+  return "";
+}
+
+}  // namespace
+
+Launches chain() {  // the sum of f(Q K^T) V over tiles
+  constexpr int N = 64, TILE = N * N;
+  Launches all;
+  for (const int tiles : {1, 4}) {
+    Drill d{.name = number_of(tiles, "tile"),
+            .size = {tiles},
+            .in = small_numbers((1 + 2 * tiles) * TILE),
+            .right = std::vector<float>(TILE),
+            .order = [=](Events events) { return chain_order(tiles, events); }};
+    const std::vector<float> x = as_floats(d.in);
+    for (int t = 0; t < tiles; ++t)
+      for (int row = 0; row < N; ++row)
+        for (int key = 0; key < N; ++key) {
+          float score = 0;
+          for (int k = 0; k < N; ++k) score += x[row * N + k] * x[(1 + 2 * t) * TILE + key * N + k];
+          for (int c = 0; c < N && score > 0; ++c) d.right[row * N + c] += x[(2 + 2 * t) * TILE + key * N + c];
+        }
+    all.push_back(d);
+  }
+  return all;
+}
+
+Launches producer() {  // a 64 x 64 product
+  Launches all;
+  for (const int steps : {1, 5}) {
+    Drill d{.name = number_of(steps, "step"),
+            .size = {steps},
+            .in = small_numbers(2 * 64 * 64 * steps),
+            .order = [=](Events events) { return producer_order(steps, events); }};
+    multiply(d, 64, 64, 64 * steps, true);
+    all.push_back(d);
+  }
+  return all;
+}
+
+Launches ring() {  // the sum of all tiles
+  constexpr int TILE = 32 * 64;
+  Launches all;
+  for (const int tiles : {1, 3, 8}) {
+    Drill d{.name = number_of(tiles, "tile"),
+            .size = {tiles},
+            .in = small_numbers(tiles * TILE),
+            .right = std::vector<float>(TILE),
+            .order = [=](Events events) { return ring_order(tiles, events); }};
+    for (int i = 0; i < tiles * TILE; ++i) d.right[i % TILE] += to_float(d.in[i]);
+    all.push_back(d);
+  }
+  return all;
+}
+
+Launches shared_tile() {  // sums over all tiles, each block's of other columns
+  constexpr int TILE = 64 * 64;
+  Launches all;
+  for (const int tiles : {1, 5}) {
+    Drill d{.name = number_of(tiles, "tile"),
+            .size = {tiles},
+            .in = small_numbers(tiles * TILE),
+            .right = std::vector<float>(2 * 128)};
+    for (int i = 0; i < tiles * TILE; ++i) d.right[i % 2 * 128 + i % TILE / 32] += to_float(d.in[i]);
+    all.push_back(d);
+  }
+  return all;
+}
+
+Launches turns() {  // sums of positive scores
+  constexpr int TILE = 64 * 64;
+  Launches all;
+  for (const int tiles : {1, 2}) {
+    Drill d{.name = number_of(tiles, "tile"),
+            .size = {tiles},
+            .in = small_numbers((2 + tiles) * TILE),
+            .order = [=](Events events) { return turns_order(tiles, events); }};
+    const std::vector<float> x = as_floats(d.in);
+    for (int row = 0; row < 128; ++row) {
+      float sum = 0;
+      for (int key = 0; key < 64 * tiles; ++key) {
+        float score = 0;
+        for (int i = 0; i < 64; ++i) score += x[row * 64 + i] * x[2 * TILE + key * 64 + i];
+        sum += std::max(score, 0.0f);
+      }
+      d.right.push_back(sum);
+    }
+    all.push_back(d);
+  }
+  return all;
+}
+
+}  // namespace lab::drills

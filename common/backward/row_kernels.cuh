@@ -1,0 +1,74 @@
+// The kernels before and behind the gradients of b4 and the stages after it; b3 writes its own out.
+#pragma once
+#include "common/ds_unit.cuh"
+#include "common/tile.cuh"
+
+namespace lab {
+
+// --- before: of each query row L log2 e and delta = dO·O; of blocks of rows the bounds of dS (common/ds_unit.cuh); and zeros
+// for the sums of dQ ----------------------------------------------------------------------------------------------------
+
+inline constexpr int ROW_THREADS = 256;  // of a block
+template <int M, int D>
+inline constexpr int ROW_BLOCKS = M* D / 8 / ROW_THREADS;  // to a tile of M query rows
+
+// By a grid of (heads, ROW_BLOCKS of all tiles) blocks. out, dout, v: [heads, S, D]; terms: [heads, tiles, 2, M]: L log2 e,
+// then delta; bounds: [heads, tiles, ROW_BLOCKS]; dq_sum: [heads, tiles, M * D].
+template <int M, int D>
+__device__ __forceinline__ void find_row_terms(const half* out, const half* dout, const half* v, const float* L,
+                                               float* terms, float2* bounds, float* dq_sum, int S) {
+  constexpr int LANES = D / 8, ROWS = ROW_THREADS / LANES;  // LANES: of a row
+  const std::size_t head = blockIdx.x, block = head * gridDim.y + blockIdx.y;
+  const int row = blockIdx.y * ROWS + threadIdx.x / LANES, c = threadIdx.x % LANES * 8;
+  const std::size_t first = head * S * D, padded_row = block * ROWS + threadIdx.x / LANES;  // of all heads' tiles
+  const uint4 o8 = row8<D>(out + first, row, c, S), dout8 = row8<D>(dout + first, row, c, S),
+              v8 = row8<D>(v + first, row, c, S);
+  const float log_sum = row < S ? L[head * S + row] * LOG2_E : 0.0f;
+  float4* const sums = reinterpret_cast<float4*>(dq_sum);
+  for (int i = 0; i < 2; ++i) sums[(block * 2 + i) * ROW_THREADS + threadIdx.x] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  const float delta = lanes_sum<LANES>(dot8(o8, dout8));
+  if (c == 0) {
+    terms += padded_row / M * 2 * M + row % M;
+    terms[0] = log_sum, terms[M] = delta;
+  }
+  const float2 bound = bound_of_block<ROW_THREADS, LANES>(dot8(dout8, dout8), dot8(v8, v8));
+  if (threadIdx.x == 0) bounds[block] = bound;
+}
+
+template <int M, int D>
+__global__ void __launch_bounds__(ROW_THREADS)
+    row_terms(const half* __restrict__ out, const half* __restrict__ dout, const half* __restrict__ v,
+              const float* __restrict__ L, float* __restrict__ terms, float2* __restrict__ bounds,
+              float* __restrict__ dq_sum, int S) {
+  find_row_terms<M, D>(out, dout, v, L, terms, bounds, dq_sum, S);
+}
+
+// --- behind: dQ from the sums that b4, b5 and b6 add to, which lie as a warpgroup has them: a tile is two parts of 64 x 64,
+// at D = 64 one below the other, at D = 128 side by side; a part is [8 columns after 8][thread][4 accumulators] ----------
+
+inline constexpr int DQ_ROWS = 64, DQ_COLS = 64, DQ_SIZE = DQ_ROWS * DQ_COLS;  // of a part, which a warpgroup makes
+inline constexpr int DQ_PARTS = 2;                                             // of a tile
+
+// By a warpgroup for each part of a tile: dQ, scaled, rounded, and in place. dq_sum: [B, H, tiles, M * D]; units: [B, H].
+template <int M, int D>
+__global__ void __launch_bounds__(DQ_PARTS * 128)
+    round_sums(const float* __restrict__ dq_sum, const float* __restrict__ units, half* __restrict__ dq, int H, int S,
+               float scale) {
+  const int part = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+  const std::size_t head = std::size_t(blockIdx.z) * H + blockIdx.y;
+  const float* sums = dq_sum + ((head * gridDim.x + blockIdx.x) * DQ_PARTS + part) * DQ_SIZE + threadIdx.x % 128 * 4;
+  const int row0 = blockIdx.x * M + (D == 64 ? part * DQ_ROWS : 0) + warp * 16 + lane / 4;
+  const int col0 = (D == 64 ? 0 : part * DQ_COLS) + lane % 4 * 2;
+  dq += head * S * D;
+  scale *= units[head];
+#pragma unroll
+  for (int n = 0; n < DQ_COLS / 8; ++n)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float2 sum = *reinterpret_cast<const float2*>(sums + n * 4 * 128 + 2 * h);
+      const int row = row0 + 8 * h;
+      if (row < S) store2(dq + std::size_t(row) * D + col0 + 8 * n, sum.x * scale, sum.y * scale);
+    }
+}
+
+}  // namespace lab
