@@ -254,7 +254,7 @@ TEST_CASE("counters: what a wgmma multiplies, and reads from shared memory") {
   const auto product = [](bool from_registers) {
     return counted(128, [&] {
       SHARED(half, ones, [64][64], 1024);
-      for (unsigned i = threadIdx.x; i < 64 * 64; i += 128) ones[0][i] = half(1.0f);
+      for (unsigned i = threadIdx.x; i < 64 * 64; i += 128) ones[i / 64][i % 64] = half(1.0f);
       cpu::fence_proxy_async();
       __syncthreads();
       float d[32] = {};
