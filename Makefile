@@ -152,8 +152,7 @@ $(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ) ; @$(CXX) -no-pie -g $^
 
 # --- kernels ---
 # fixed and checked are a stage's kernel.cu. A bug's is patched, and its #line directives name lines of kernel.cu and of the patch; learn-NN
-# and evolve-ID have a source.cu. Of these the headers, half of the work, are compiled once (-O1 like they), with a printf that names block and thread.
-instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(basename $(PRECOMPILED)) -fpch-preprocess
+# and evolve-ID have a source.cu. For all but fixed the headers, half of the work, are compiled once, with a printf that names block and thread.
 compile_gpu = $(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$(@:$(B)/%=%)))) $(LIBRARY_FLAGS:%=-Xcompiler %) -I. -MD \
   -MF $(@:.o=.d) $(if $(findstring /evolve-,$@),-Xptxas -v)
 compile_cpu = CCACHE_SLOPPINESS=pch_defines,time_macros sh checks/scripts/compile_kernel.sh $(B)/frontend $< $@ $(CXX) $(CXXFLAGS) $(KERNEL_FLAGS) $(1) \
@@ -164,12 +163,13 @@ $(B)/%.hpp.gch: checks/exercises/%.hpp $(B)/flags
 	@$(building) cp $< $(@:.gch=); $(CXX) -x c++-header $(CXXFLAGS) $(KERNEL_FLAGS) -O1 $(INSTRUMENTATION) $(LIBRARY_FLAGS) -fno-plt \
 	  -ftls-model=initial-exec $(INCLUDES) -MMD -MP -MT $@ -MF $(@:.gch=.d) $< -o $@
 compile_kernel = @$(building) $(if $(GPU),$(compile_gpu) -MP -c $< -o $@,$(compile_cpu)) $(if $(findstring /evolve-,$@),> $(@:.o=.log) 2>&1)
+compile_checked = $(call compile_kernel,-O1 $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(basename $(PRECOMPILED)) -fpch-preprocess)
 $(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_kernel)
-$(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
+$(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(compile_checked)
 $(if $(OWN),$(B)/$(STAGE)/fixed/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_kernel)
-$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
-$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
-$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
+$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(compile_checked)
+$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(compile_checked)
+$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(compile_checked)
 patch_of = $(firstword $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1).patch)) stages/$(subst /,/bugs/,$(1)).patch)
 $(B)/%/kernel.cu: stages/$$(*D)/kernel.cu $$(call patch_of,$$(subst /bug-,/,$$*)) checks/scripts/patched.sh
 	@mkdir -p $(@D); sh checks/scripts/patched.sh $(word 2,$^) > $@
@@ -283,7 +283,7 @@ evolve: $(call fixed,$(STAGE))
 evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
 ## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
 ON_PAGES = $(shell grep -rhoE 'begin: .* bug=[a-z0-9_]+' README.md writeups | sed 's|.*=|%/bug-|;s|$$|/kernel.so|')
-writeups: $(call fixed,$(ALL_STAGES)) $(call checked,$(ALL_STAGES)) $(if $(filter writeups,$(MAKECMDGOALS)),$(filter $(ON_PAGES),$(call planted,$(ALL_PAIRS))))
+writeups: $(if $(GPU),,$(CHECK)) $(call fixed,$(ALL_STAGES)) $(call checked,$(ALL_STAGES)) $(if $(filter writeups,$(MAKECMDGOALS)),$(filter $(ON_PAGES),$(call planted,$(ALL_PAIRS))))
 	@env $(addprefix -u ,$(WORDS) JOBS) sh checks/scripts/writeups.sh $(if $(check),check)
 ## make plots [check=1] [record=1] | draw the figures; are they what results and code give?
 plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_overlap v3d_producer v3e_pingpong))

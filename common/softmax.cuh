@@ -1,7 +1,7 @@
 // The online softmax in the accumulators of mma.sync and wgmma: of every eight columns a lane has two, in two rows, 8
 // apart: s[n][2 h] and s[n][2 h + 1] are columns 8 n + first_column and the next, of the lane's first (h = 0) or second
-// (h = 1) row. The stages up to v3b write these lines out; those after it include them. In FlashAttention-3 weigh() is two functions,
-// max_get_scale and online_softmax; rescale_o has the same name.
+// (h = 1) row. The stages up to v3b write these lines out; those after it include them. In FlashAttention-3 weigh() is two
+// functions, max_get_scale and online_softmax; rescale_o has the same name.
 #pragma once
 #include <cuda_runtime.h>
 

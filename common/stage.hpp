@@ -13,18 +13,16 @@ namespace lab {
 
 // How a stage would launch a shape: everything a report, a prediction or a plot needs to know of the kernel.
 struct LaunchPlan {
-  int tile_m = 0;                       // query rows a block
-  int tile_n = 0;                       // keys a K/V tile
-  int rows_per_warp = 0;                // query rows a compute warp owns
-  int slots = 1;                        // K/V tiles in shared memory
-  bool counts_multiprocessors = false;  // the launcher's choice depends on their number: the harness tries another
-  bool half_p = false;                  // rounds the softmax weights to fp16 before P·V: the harness allows for it
-  std::string kernel;  // as reports call it: "attention<64,3,128,4>"; "" where D and slots or rows tell it
-  dim3 grid;           // x: query tiles, y: heads, z: batch
+  int tile_m = 0;         // query rows a block
+  int tile_n = 0;         // keys a K/V tile
+  int rows_per_warp = 0;  // query rows a compute warp owns
+  int slots = 1;          // K/V tiles in shared memory
+  bool half_p = false;    // rounds the softmax weights to fp16 before P·V: the harness allows for it
+  std::string kernel;     // as reports call it: "attention<64,3,128,4>"; "" where D and slots or rows tell it
+  dim3 grid;              // x: query tiles, y: heads, z: batch
   dim3 block;
-  unsigned parts = 1;         // blocks that share a query tile, a cluster along x: the launch has grid.x times as many
-  std::size_t smem = 0;       // bytes of dynamic shared memory
-  std::size_t workspace = 0;  // bytes of AttentionArgs::workspace
+  unsigned parts = 1;    // blocks that share a query tile, a cluster along x: the launch has grid.x times as many
+  std::size_t smem = 0;  // bytes of dynamic shared memory
 };
 
 struct StageInfo {

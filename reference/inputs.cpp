@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reference/bad_input.hpp"
+#include "reference/hash.hpp"
 
 namespace lab {
 namespace {
@@ -20,14 +21,8 @@ constexpr double PEAK = 2.7;  // of q and k: q·k/sqrt(D) has standard deviation
 // has no answer without the max subtraction, so that a sample of tiles cannot miss it.
 constexpr double OFFSET = 100.0;
 
-std::uint64_t hash(std::uint64_t x) {  // the finaliser of splitmix64
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-  return x ^ (x >> 31);
-}
-
 double uniform(std::uint64_t seed, std::uint64_t tensor, std::uint64_t index) {  // (0, 1)
-  const std::uint64_t bits = hash(hash(seed + 0x9E3779B97F4A7C15ull * (tensor + 1)) + 0x9E3779B97F4A7C15ull * index);
+  const std::uint64_t bits = mixed(mixed(seed + GOLDEN * (tensor + 1)) + GOLDEN * index);
   return (double(bits >> 11) + 0.5) * 0x1p-53;
 }
 

@@ -23,7 +23,7 @@ struct AcceptanceOptions {
   // one of the other runs.
   bool turns = false;
   bool verbose = false;  // the table, not a line for each group
-  // Of fuzz: what the launch that the oracle checks runs under; it is repeated once, under a schedule and copies that differ.
+  // Of fuzz: the options of the launch that the oracle checks; it is repeated once, under a different schedule and copies.
   std::optional<ExecOptions> first = {};
 };
 

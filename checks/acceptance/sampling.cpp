@@ -53,11 +53,11 @@ bool units_are_independent(const Subject& subject, const Grid& alone) {
   return !rows.empty() && differing(FEW_HEADS, rows, all.outputs[0], one.outputs[0]).differing == 0;
 }
 
+}  // namespace
+
 bool counts_multiprocessors(const Subject& subject, const Shape& shape) {
   return grid_of(subject, shape, 2) != grid_of(subject, shape);
 }
-
-}  // namespace
 
 std::vector<std::uint32_t> Grid::blocks(const std::vector<std::uint32_t>& some) const {
   std::vector<std::uint32_t> first;

@@ -22,6 +22,8 @@ struct Grid {
   std::vector<std::uint32_t> blocks(const std::vector<std::uint32_t>& some) const;
 };
 Grid grid_of(const Subject& subject, const Shape& shape, int multiprocessors = 0);
+// Whether the launch depends on their number.
+bool counts_multiprocessors(const Subject& subject, const Shape& shape);
 
 // The cost of a unit: 1 is 64 rows at S=2048, D=64, which take 40 ms (v1) to 90 ms (v2b) of a core on the CPU.
 double unit_cost(const Shape& shape, const Grid& grid);

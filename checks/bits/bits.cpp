@@ -11,6 +11,7 @@
 #include "checks/bits/cases.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/runner/commands.hpp"
+#include "reference/hash.hpp"
 
 namespace lab {
 namespace {
@@ -19,10 +20,10 @@ namespace {
 // element that was never written, which holds the poison, differs from it.
 std::uint64_t digest(const std::vector<fp16>& out) {
   constexpr std::uint16_t NAN_BITS = 0x7E00;
-  std::uint64_t hash = 0xCBF29CE484222325ull;
+  std::uint64_t hash = FNV_START;
   for (const fp16 x : out) {
     const std::uint16_t bits = x != FP16_NAN && std::isnan(to_float(x)) ? NAN_BITS : x.bits;
-    for (const unsigned shift : {0u, 8u}) hash = (hash ^ (bits >> shift & 0xFFu)) * 0x100000001B3ull;
+    for (const unsigned shift : {0u, 8u}) hash = fnv1a(hash, bits >> shift & 0xFFu);
   }
   return hash;
 }

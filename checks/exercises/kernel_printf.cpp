@@ -1,4 +1,4 @@
-// What a kernel prints, by the printf of plain_kernel.hpp. Here printf is C's own.
+// The printf of plain_kernel.hpp: a kernel's output. Here printf is C's own.
 #include <cuda_runtime.h>
 
 #include <cstdarg>

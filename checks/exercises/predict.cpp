@@ -8,6 +8,7 @@
 
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/sampling.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/signature.hpp"
@@ -97,7 +98,7 @@ std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
   // As the race check has it: few multiprocessors too where a stage counts them, so that a block has a second piece of
   // work.
   std::vector<int> multiprocessors = {0};
-  if (stage().plan(shape).counts_multiprocessors && shape.S < 1024) multiprocessors.push_back(shape.H > 2 ? 32 : 1);
+  if (shape.S < 1024 && counts_multiprocessors(subject(), shape)) multiprocessors.push_back(shape.H > 2 ? 32 : 1);
   for (const Schedule schedule : SCHEDULES)
     for (const Copies copies : COPY_TIMES)
       for (const int counted : multiprocessors) {

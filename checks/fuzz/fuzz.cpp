@@ -13,6 +13,7 @@
 #include "checks/acceptance/verdict.hpp"
 #include "checks/runner/commands.hpp"
 #include "common/stage_names.hpp"
+#include "reference/hash.hpp"
 
 namespace lab {
 namespace {
@@ -42,25 +43,14 @@ std::string words(const FuzzCase& c) {
 
 // --- drawing -------------------------------------------------------------------------------------------------
 
-class Dice {
- public:
-  Dice(std::uint64_t seed, std::uint64_t number)
-      : state_(seed * 0x9E3779B97F4A7C15ull + number * 0xD1B54A32D192ED03ull) {}
-  std::uint64_t next() {  // splitmix64
-    std::uint64_t x = state_ += 0x9E3779B97F4A7C15ull;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-    return x ^ (x >> 31);
-  }
+struct Dice : SplitMix64 {
+  Dice(std::uint64_t seed, std::uint64_t number) : SplitMix64(seed * GOLDEN + number * 0xD1B54A32D192ED03ull) {}
   int from(int first, int last) { return first + int(next() % std::uint64_t(last - first + 1)); }
   bool one_in(int n) { return from(1, n) == 1; }
   template <class T, std::size_t N>
   T of(const T (&values)[N]) {
     return values[from(0, int(N) - 1)];
   }
-
- private:
-  std::uint64_t state_;
 };
 
 int draw_length(Dice& dice) {

@@ -8,6 +8,7 @@
 
 #include "common/emulator/special_functions.hpp"
 #include "common/fp16.hpp"
+#include "reference/hash.hpp"
 
 namespace lab::special_functions {
 
@@ -64,9 +65,9 @@ inline std::vector<float> sampled_inputs(const Family& family) {
 // of each BLOCK results' words.
 constexpr std::uint32_t BLOCK = 2048;
 inline std::uint64_t hash_of(const std::uint32_t* words, std::uint32_t count) {
-  std::uint64_t hash = 0xCBF29CE484222325u;
+  std::uint64_t hash = FNV_START;
   for (std::uint32_t i = 0; i < count; ++i)
-    for (int shift = 0; shift < 32; shift += 8) hash = (hash ^ (words[i] >> shift & 255)) * 0x100000001B3u;
+    for (int shift = 0; shift < 32; shift += 8) hash = fnv1a(hash, words[i] >> shift & 255);
   return hash;
 }
 inline std::string sample_line(int family, int function, const std::vector<std::uint32_t>& results) {

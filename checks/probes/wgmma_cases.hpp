@@ -12,6 +12,7 @@
 
 #include "common/fp16.hpp"
 #include "common/wgmma_layout.hpp"
+#include "reference/hash.hpp"
 
 namespace lab::wgmma_cases {
 
@@ -153,8 +154,8 @@ inline std::vector<Case> all_cases() {
 
 // FNV-1a of a result's words, as a sample has it.
 inline std::uint64_t fnv(const std::vector<float>& values) {
-  std::uint64_t hash = 0xCBF29CE484222325ull;
-  for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001B3ull;
+  std::uint64_t hash = FNV_START;
+  for (const float value : values) hash = fnv1a(hash, std::bit_cast<std::uint32_t>(value));
   return hash;
 }
 

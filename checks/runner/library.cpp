@@ -10,7 +10,6 @@
 #include <map>
 #include <sstream>
 #include <stdexcept>
-#include <tuple>
 
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/launch.hpp"
@@ -91,11 +90,8 @@ LaunchPlan plan_of_library(const Shape& shape) {
   std::erase(plan.kernel, ' ');
   plan.parts = l.cluster.x;
   plan.grid = dim3(l.grid.x / plan.parts, l.grid.y, l.grid.z), plan.block = l.block;
-  plan.smem = l.dynamic_smem, plan.workspace = subject().workspace(shape), plan.half_p = stage_says("half_p") == "yes";
+  plan.smem = l.dynamic_smem, plan.half_p = stage_says("half_p") == "yes";
   read_tile(plan, plan.kernel);
-  const Launched fewer = launches_of(subject(), shape, 2).at(0);
-  plan.counts_multiprocessors =
-      std::tie(fewer.kernel, fewer.grid.x, fewer.grid.y) != std::tie(l.kernel, l.grid.x, l.grid.y);
   return plan;
 }
 

@@ -9,6 +9,7 @@
 #else
 #include "common/emulator/launch.hpp"
 #include "common/fp16.hpp"
+#include "reference/hash.hpp"
 #include "reference/inputs.hpp"
 #endif
 
@@ -101,10 +102,9 @@ class Cpu final : public Device {
     for (std::size_t i = 0; i < size; ++i) out[i] = to_fp16(to_float(in.q[i]) * factor + offset);
   }
   std::uint64_t digest(const half* tensor, std::size_t size) override {
-    std::uint64_t bits = 0xCBF29CE484222325ull;  // FNV-1a
-    for (std::size_t i = 0; i < size; ++i)
-      bits = (bits ^ reinterpret_cast<const fp16*>(tensor)[i].bits) * 0x100000001B3ull;
-    return bits;
+    std::uint64_t hash = FNV_START;
+    for (std::size_t i = 0; i < size; ++i) hash = fnv1a(hash, reinterpret_cast<const fp16*>(tensor)[i].bits);
+    return hash;
   }
 
   Batch gather(int calls, const std::function<void(int)>& call) override {

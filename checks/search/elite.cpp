@@ -9,6 +9,7 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "reference/bad_input.hpp"
+#include "reference/hash.hpp"
 
 namespace lab::search {
 namespace {
@@ -17,26 +18,17 @@ constexpr std::size_t ELITE = 3;
 constexpr double MUST_GAIN = 0.03;  // of the time of the one that a child replaces
 constexpr int ATTEMPTS = 2000;      // at a child that has not been tried
 
-// SplitMix64: the same numbers everywhere, unlike those of <random>.
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : state_(seed) {}
-  std::size_t below(std::size_t n) {
-    std::uint64_t x = state_ += 0x9E3779B97F4A7C15ull;
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull, x = (x ^ x >> 27) * 0x94D049BB133111EBull;
-    return std::size_t((x ^ x >> 31) % n);
-  }
-
- private:
-  std::uint64_t state_;
+struct Draw : SplitMix64 {
+  using SplitMix64::SplitMix64;
+  std::size_t below(std::size_t n) { return std::size_t(next() % n); }
 };
 
 // Its id is a hash (FNV-1a) of what is compiled: two settings that come to the same are one candidate.
 Candidate candidate(const Tunables& tunables, const Shape& shape, const Setting& setting) {
   Candidate c;
   c.setting = setting, c.source = tunables.source(setting, shape);
-  std::uint64_t bits = 0xCBF29CE484222325ull;
-  for (const unsigned char byte : tunables.stage() + "\n" + c.source) bits = (bits ^ byte) * 0x100000001B3ull;
+  std::uint64_t bits = FNV_START;
+  for (const unsigned char byte : tunables.stage() + "\n" + c.source) bits = fnv1a(bits, byte);
   c.id = format("%08x", unsigned(bits ^ bits >> 32));
   return c;
 }

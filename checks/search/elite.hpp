@@ -42,7 +42,7 @@ std::vector<Candidate> beginnings(const Tunables& tunables, const Shape& shape, 
 std::optional<Candidate> propose(const Tunables& tunables, const Shape& shape, const Elite& elite,
                                  std::set<std::string>& known, std::uint64_t seed, int generation, int place);
 
-// What nvcc's log says of the candidate; a verdict where it says that this is none.
+// Takes registers and spills from nvcc's log, and a verdict where the candidate cannot run.
 void read_build_log(Candidate& c, const std::string& log, bool built);
 // What `validate` printed and its exit status, 124 where it was stopped.
 void read_validation(Candidate& c, const std::string& printed, int status);

@@ -5,8 +5,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <thread>
 
 #include "checks/acceptance/format.hpp"
@@ -25,10 +23,7 @@ constexpr int SECONDS = 60, SECONDS_ON_CPU = 600;  // of a validation
 constexpr int ALTERNATIONS = 2;                    // of a child and the one it would replace, before it does
 
 // "" of a file that is empty, or not there.
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string text_of(const std::string& path) { return fs::exists(path) ? read_whole(path) : ""; }
 
 class Search {
  public:

@@ -162,7 +162,7 @@ std::pair<std::size_t, std::size_t> Tunables::place(const std::string& piece, co
   return {at + open, value.size()};
 }
 
-// What a script of sh prints that knows the setting's numbers: sh's arithmetic is C's. A value that is no number, such as
+// Runs a script of sh that knows the setting's numbers, and returns its output: sh's arithmetic is C's. A value that is no number, such as
 // "1.0f / sum", is a dash, an error where an expression asks for it.
 std::string Tunables::computed(const Setting& setting, const Shape& s, const std::string& script) const {
   std::string numbers = format("exec 2>&1\nD=%d causal=%d S=%d B=%d H=%d\n", s.D, s.causal, s.S, s.B, s.H), others;

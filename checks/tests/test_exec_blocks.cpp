@@ -1,5 +1,5 @@
-// What a caller of the emulator chooses (ExecOptions): schedules, samples and orders of blocks, workers. What kernels compute is
-// checks/tests/plain's.
+// A caller's choices (ExecOptions): schedules, samples and orders of blocks, workers. Values that kernels compute are tested in
+// checks/tests/plain.
 #include <chrono>
 #include <cstdint>
 #include <numeric>

@@ -48,7 +48,7 @@ class SharedMemory {
   // The array that this byte belongs to; null outside of all.
   const CarvedArray* array_at(std::size_t offset) const;
 
-  // Learns the arrays that another block of the launch has come to; each(array) for the new.
+  // Takes over the arrays that another block of the launch has used so far; calls each(array) for every new one.
   template <class Each>
   void adopt(const SharedMemory& other, Each each) {
     if (other.arrays_.size() <= arrays_.size()) return;

@@ -322,28 +322,23 @@ class Translator {
     const std::string type = tail == "k16.f32.f16.f16" ? "__half" : tail == "k16.f32.bf16.bf16" ? "__nv_bfloat16" : "";
     if (type.empty() || o.size() < 6 || o[0].form != 'v' || int(o[0].inside.size()) != n / 2) return {};
     const bool from_registers = o[1].form == 'v';
-    std::string code = "product<" + type + ">({" + addresses(o[0].inside) + "}, ";
-    code += from_registers ? "std::uint64_t(0), {" + addresses(o[1].inside) + "}"
+    std::string code = "product<" + type + ">({" + listed(o[0].inside, "&") + "}, ";
+    code += from_registers ? "std::uint64_t(0), {" + listed(o[1].inside, "&") + "}"
                            : "as<std::uint64_t>(" + o[1].text + "), {}";
     const auto constant = [&](std::size_t i) { return i < o.size() ? o[i].text : std::string("0"); };
     code += ", as<std::uint64_t>(" + o[2].text + "), as<bool>(" + o[3].text + "), " + constant(4) + ", " + constant(5);
     return code + ", " + (from_registers ? "0, " + constant(6) : constant(6) + ", " + constant(7)) + ")";
   }
 
-  static std::string listed(const std::vector<std::string>& expressions) {
+  static std::string listed(const std::vector<std::string>& expressions, const std::string& before = "",
+                            const std::string& after = "") {
     std::string list;
-    for (const std::string& e : expressions) list += (list.empty() ? "" : ", ") + e;
-    return list;
-  }
-  static std::string addresses(const std::vector<std::string>& expressions) {
-    std::string list;
-    for (const std::string& e : expressions) list += (list.empty() ? "&" : ", &") + e;
+    for (const std::string& e : expressions) list += (list.empty() ? "" : ", ") + before + e + after;
     return list;
   }
   static std::string array(const std::string& type, const std::vector<std::string>& expressions) {
-    std::string list;
-    for (const std::string& e : expressions) list += (list.empty() ? "" : ", ") + ("as<" + type + ">(" + e + ")");
-    return "std::array<" + type + ", " + std::to_string(expressions.size()) + ">{" + list + "}";
+    return "std::array<" + type + ", " + std::to_string(expressions.size()) + ">{" +
+           listed(expressions, "as<" + type + ">(", ")") + "}";
   }
 
   struct Captured {

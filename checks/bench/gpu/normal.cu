@@ -40,7 +40,7 @@ __global__ void add_digest(const half* tensor, std::size_t size, unsigned long l
   atomicAdd(sum, mine);
 }
 
-// What a kernel leaves in a number that is 0 before it.
+// Starts a kernel on a number that is 0, and returns the number that it leaves.
 template <class Launch>
 unsigned long long counted(Launch launch, cudaStream_t stream) {
   const lab::Buffer<unsigned long long> sum(1);

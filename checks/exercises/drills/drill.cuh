@@ -1,5 +1,5 @@
-// What the kernel file of a drill includes. NAME.cu is plain CUDA: a kernel, and drill(), which launches it. It holds the
-// solution between #ifdef SOLUTION and #else, and what is handed out between #else and #endif.
+// A drill's kernel file includes this. NAME.cu is plain CUDA: a kernel, and drill(), which launches it. It holds the
+// solution between #ifdef SOLUTION and #else, and the learner's text between #else and #endif.
 #pragma once
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

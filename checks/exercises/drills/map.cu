@@ -1,5 +1,5 @@
 // A tensor map: two heads of 20 rows and 64 columns, one behind the other, in boxes of 8 rows of one head. The kernel
-// loads the box at row 16 of each head. What lies below the head's last row must be 0, and not the next head.
+// loads the box at row 16 of each head. Rows below the head's last one must be 0, and not the next head.
 #include "checks/exercises/drills/drill.cuh"
 #include "common/ptx/tma.cuh"
 

@@ -45,7 +45,7 @@ KERNEL(variable) {
   if (t == 0 && !kept) tally[2] += 1;
   if (t == 0 && kept) atomicAdd(&tally[2], 1);
 }
-// What would be left is subnormal, and so is the number that comes back: zero.
+// Both the sum and the old value that atomicAdd returns would be subnormal: zero.
 KERNEL(flushed_sum) {
   if (t || b) return;
   atomicAdd(&sums[0], 0x1p-126f), atomicAdd(&sums[0], -0x1.8p-126f);

@@ -1,4 +1,4 @@
-// What collectives, barriers, indices and copies compute, in every order of threads, against the CUDA guide's words.
+// Collectives, barriers, indices and copies compute what the CUDA guide says, in every order of threads.
 #include <cuda_pipeline.h>
 #include <vector>
 #include "both.h"

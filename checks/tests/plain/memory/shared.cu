@@ -1,4 +1,4 @@
-// What lies in shared memory: initialisation, bounds, single bytes; which races are one, and where a report says that they are.
+// Shared memory: initialisation, bounds, single bytes; which races are one, and where a report says that they are.
 #include "both.h"
 
 // --- initialisation ---

@@ -1,4 +1,4 @@
-// Two copies of 16 bytes, and 16 announced: the phase ends before the second has come.
+// Two copies of 16 bytes, and 16 announced: the phase ends before the second has arrived.
 #include <cuda_runtime.h>
 #include <cstdio>
 __global__ void k(const float* x) {

@@ -1,4 +1,4 @@
-// What a program that does not wait sees: asynchronous work happens as early as its issue, or as late as its wait. No order is right, so
+// A program that does not wait: asynchronous work happens as early as its issue, or as late as its wait. No order is right, so
 // the runs print different numbers.
 #include "rules.cuh"
 #include "common/ptx/mbarrier.cuh"

@@ -58,7 +58,7 @@ RULE(init_ordered) {
 
 // --- arrivals and waits --------------------------------------------------------------------------
 
-// Warp 0 does something at `empty`, which counts so many arrivals; the others wait there and read what it wrote. Whether it is read
+// Warp 0 does something at `empty`, which counts `arrivals`; the other warps wait there and read what it wrote. Whether it is read
 // before it was written is the schedule's choice; that it is wrong is not.
 template <class Give>
 __device__ void given(int* out, unsigned arrivals, Give give) {

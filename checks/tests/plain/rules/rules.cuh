@@ -1,4 +1,4 @@
-// What the programs of this folder begin with. RULE(name) is a kernel that is launched as it should be, name<true>, and with the fault,
+// The beginning of every program of this folder. RULE(name) is a kernel that is launched as it should be, name<true>, and with the fault,
 // name<false>. A comment [mark] is how expected.tsv names the line.
 #pragma once
 #include <cuda.h>
