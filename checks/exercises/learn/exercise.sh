@@ -63,9 +63,9 @@ list() {  # WORD: a kind, or a stage by either name, or all; none: the core path
         (word == "" ? "\nAll exercises: make exercise all=1 (n=v2c9: of a stage, n=faster: of a kind)" : "") }'
 }
 core_table() {  # for the README: the core path, FROM its place TO
-  echo '| make exercise | what you do | minutes |'; echo '|---|---|--:|'
+  echo '| exercise | what it is about | minutes |'; echo '|---|---|--:|'
   index | awk -F'|' -v from="$1" -v to="$2" '
-    $9 { place = $9 + 0; text = $9; sub(/^[0-9]+ */, "", text); line[place] = "| `n=" $1 "` | **" $2 "**: " text " | " $4 " |" }
+    $9 { place = $9 + 0; text = $9; sub(/^[0-9]+ */, "", text); line[place] = "| `n=" $1 "` " $2 " | " text " | " $4 " |" }
     END { for (i = from; i <= to && i in line; i++) print line[i] }'
 }
 
