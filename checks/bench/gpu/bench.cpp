@@ -114,7 +114,8 @@ class CaseTimer {
 
   // One head against the oracle: forward its last rows, backward a sequence short enough for it.
   void check_right() {
-    Problem one{.shape = shape_, .scale = 1 / std::sqrt(float(shape_.D))};
+    Problem one;
+    one.shape = shape_, one.scale = 1 / std::sqrt(float(shape_.D));
     one.shape.B = one.shape.H = 1;
     if (subject().backward) one.shape.S = std::min(one.shape.S, ORACLE_ROWS);
     const Set set(one.shape, 1, amplitude_, stream_);
