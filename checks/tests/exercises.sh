@@ -78,6 +78,13 @@ i=0; while [ $i -le "$budget" ]; do i=$((i + 1)); echo "B=$i # a case"; done > "
 has "too many cases" "$( (check_cases) 2>&1)" "has $((budget + 1)) cases; the budget is $budget"
 echo '# none' > "$source"; has "no case" "$( (check_cases) 2>&1)" "has no case"
 
+# A red step's report is shown, unless it names lines that the card asks for.
+file=work/07/kernel.cu predict_first=first n=7
+red_of() { hidden=$1; show_red step "$2" | tail -n +2; }
+has "a report that begins with a number" "$(red_of '' '1 step: work/07/kernel.cu:3: a race')" "work/07/kernel.cu:3: a race"
+has "lines that are asked for" "$(red_of 1 'a race at work/07/kernel.cu:3: x')" "make predict n=7 first, then it is shown"
+has "a report without lines" "$(red_of 1 'the answer is wrong')" "the answer is wrong"
+
 # An exercise's file, and half a solution.
 find_exercise 'a producer WARP'; is "by name" "$number $stage $handed" "216 drill-producer kernel.cu"
 has "no such exercise" "$( (find_exercise frist) 2>&1)" "no exercise 'frist'"

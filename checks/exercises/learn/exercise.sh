@@ -19,15 +19,6 @@ known() {  # sets hints tries finished gave_up said (how many) right_at (the fir
     END { printf "hints=%d tries=%d finished=%d gave_up=%d said=%d right_at=%d late=%d first_right=%d first_late=%d\n", \
       hints, tries, finished, gave_up, said, right_at, late, first_right, first_late }' "$(test -f $state && echo $state || echo /dev/null)")"
 }
-wrapped() {  # lines of at most a window's width, broken at blanks; what continues a line is indented as it is, and two blanks more
-  columns=$(stty size 2> /dev/null <&1 | cut -d' ' -f2); [ "${columns:-0}" -ge 40 ] || columns=100
-  awk -v most="$columns" '{ begin = $0; sub(/[^ ].*/, "", begin); begin = "    " begin; now = begin; first = 1
-    for (i = 1; i <= NF; i++) {
-      if (!first && length(now) + 1 + length($i) > most) { print now; now = begin "  "; first = 1 }
-      now = now (first ? "" : " ") $i; first = 0
-    }
-    print now }'
-}
 lies_there() { [ -f "$file" ] || fail "there is no $file; $(command_of exercise) lays it out"; }
 # The card asks which lines the race check names, and nothing is predicted yet: then they are not shown.
 asked_first() { known; [ "$predict" = lines ] && [ "$said$finished$gave_up" = 000 ] && is_given "$file"; }
@@ -124,19 +115,11 @@ try() {
     return 0
   fi
   show_red "$red" "${whole:-$says}"
-  [ ! -s "$tmp/races-says" ] || [ "$red" = "no races" ] || show_red "no races" "$(grep . "$tmp/races-whole" || cat "$tmp/races-says")"
+  [ ! -s "$tmp/races-says" ] || [ "$red" = "no races" ] || show_red "no races" "$(grep . "$tmp/races-whole" | few_lines "build/logs/learn-$number-$word-races.log" 6 | grep . || cat "$tmp/races-says")"
   as=; ! is_given "$file" || as=", and the file is as it was handed out"
   echo "$took s; $(command_of hint) helps$as."
   return 1
 }
-show_red() {  # STEP TEXT
-  text=$2
-  case $hidden$text in 1*"$file":*) 
-    text="its report names lines that the card asks for; $(command_of predict) $predict_first, then it is shown" ;;
-  esac
-  echo "  RED:  $1"; printf '%s\n' "$text" | wrapped
-}
-
 predict() {
   [ "$predict" != none ] || fail "exercise $number asks for no prediction"
   if [ -z "$say" ]; then

@@ -114,6 +114,22 @@ card() { awk -v stage="$stage" -v short="$short" -v backward="$backward" -f $lea
 few_lines() {  # LOG [MOST]: standard input, and where the rest is
   awk -v log_file="$1" -v most="${2:-24}" 'NR <= most; END { if (NR > most) print "and " NR - most " more lines: " log_file }'
 }
+wrapped() {  # lines of at most a window's width, broken at blanks; what continues a line is indented as it is, and two blanks more
+  columns=$(stty size 2> /dev/null <&1 | cut -d' ' -f2); [ "${columns:-0}" -ge 40 ] || columns=100
+  awk -v most="$columns" '{ begin = $0; sub(/[^ ].*/, "", begin); begin = "    " begin; now = begin; first = 1
+    for (i = 1; i <= NF; i++) {
+      if (!first && length(now) + 1 + length($i) > most) { print now; now = begin "  "; first = 1 }
+      now = now (first ? "" : " ") $i; first = 0
+    }
+    print now }'
+}
+show_red() {  # STEP TEXT: with hidden=1 no text that names lines which the card asks for
+  text=$2
+  case ${hidden:-0}:$text in 1:*"$file":*)
+    text="its report names lines that the card asks for; $(command_of predict) $predict_first, then it is shown" ;;
+  esac
+  echo "  RED:  $1"; printf '%s\n' "$text" | wrapped
+}
 clipped() { cut -c1-230; }
 last_line() { awk 'NF { line = $0 } END { sub(/^ +/, "", line); print line }' "$1"; }
 told() { [ -z "$tell" ] || printf '%s\n' "$1"; }
