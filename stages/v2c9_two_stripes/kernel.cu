@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(THREADS, 2)
         row_max[i][h] = fmaxf(old_max, quad_max(tile_max));
         const bool huge = fabsf(row_max[i][h] * scale_log2) > LARGEST_REFERENCE;
         const float factor = huge ? power : scale_log2, base = row_max[i][h] * factor;
-        rescale[h] = ptx::ex2(fmaf(old_max, factor, -base));
+        rescale[h] = ptx::ex2(old_max * factor - base);
         row_sum[i][h] *= rescale[h];
 #pragma unroll
         for (int n = 0; n < N / 8; ++n) {

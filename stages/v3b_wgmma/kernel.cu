@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 2)  // blocks that an S
       row_max[h] = fmaxf(old_max, quad_max(tile_max));
       const bool huge = fabsf(row_max[h] * scale_log2) > LARGEST_REFERENCE;
       const float factor = huge ? power : scale_log2, base = row_max[h] * factor;
-      const float rescale = ptx::ex2(fmaf(old_max, factor, -base));
+      const float rescale = ptx::ex2(old_max * factor - base);
       row_sum[h] *= rescale;
 #pragma unroll
       for (int n = 0; n < N / 8; ++n) {
