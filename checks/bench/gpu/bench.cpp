@@ -11,6 +11,7 @@
 
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/subject.hpp"
 #include "checks/acceptance/whole_file.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bench/gpu/stopwatch.hpp"
@@ -87,7 +88,7 @@ class CaseTimer {
     if (free_needed > free * 9 / 10)
       return skip(format("its inputs take %.1f GB, more than is free", double(free_needed) * 1e-9));
     for (int i = 0; i < plan_.all_sets; ++i) {
-      sets_.emplace_back(shape_.elements(), stage().plan(shape_).workspace);
+      sets_.emplace_back(shape_.elements(), subject().workspace(shape_));
       Set& set = sets_.back();
       const std::uint64_t seed = std::uint64_t(3 * i + 1);
       gpu::fill_normal(set.q.data(), shape_.elements(), seed, stream_, amplitude_);

@@ -1,9 +1,8 @@
-// V3e: ping-pong. Two warpgroups that wait for the same tile multiply at the same time, and then both compute
-// exponentials while the tensor cores idle. So they take turns: a group that has begun its products hands the turn to
-// the other group by a named barrier, and computes its weights while the other group's products run.
+// V3e: overlap. The product P V of the last tile runs while this tile's weights are computed: it is begun behind Q K of
+// the next tile, and waited for after the exponentials. So the slots of K and V become free at different times, and O
+// may be rescaled, and p overwritten, only behind the second wait.
 //
-//   for each K/V tile t:  my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
-//                         s is there: m' = max(m, rowmax(s)), a = exp(m - m'),
+//   for each K/V tile t:  s = Q K(t) and O = O + p V(t - 1) begin; s is there: m' = max(m, rowmax(s)), a = exp(m - m'),
 //                         p' = exp(s - m'), l = l a + sum(p');  O is there: O = O a, p = p';  finally O / l
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -26,33 +25,33 @@ using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int GROUP = 128;  // threads of a warpgroup
-constexpr int GROUPS = 2;   // consumer warpgroups of 64 rows each; one more is the producer
-constexpr int THREADS = (GROUPS + 1) * GROUP;
-constexpr int M = GROUPS * 64;  // query rows per block
-constexpr int N = 128;          // keys per tile
-// Per thread: 24 + 2 * 240 is 3 * 168, what a block of two consumers and the producer starts with.
+// Of an instance of the kernel: GROUPS consumer warpgroups, 64 query rows each, N keys at a time, SLOTS tiles of K and
+// of V in shared memory. One more warpgroup is the producer.
+// Per thread: 24 + 4 * 112 of 5 * 96 registers, or 24 + 2 * 240 of 3 * 168: what the threads of a block start with.
 constexpr int PRODUCER_REGISTERS = 24;
-constexpr int REGISTERS = 240;
+template <int GROUPS>
+constexpr int REGISTERS = GROUPS == 4 ? 112 : 240;
 
 // --- shared memory ---------------------------------------------------------------------------------------
-template <int D>
+template <int D, int GROUPS, int N, int SLOTS>
 struct Smem {
-  static constexpr int SLOTS = D == 64 ? 4 : 3;  // tiles of K and of V: what there is room for
-  alignas(1024) half Q[D / SLAB][M][SLAB];       // swizzled, as K and V; takes the output at the end
+  alignas(1024) half Q[D / SLAB][GROUPS * 64][SLAB];  // swizzled, as K and V; takes the output at the end
   alignas(1024) half K[SLOTS][D / SLAB][N][SLAB];
   alignas(1024) half V[SLOTS][D / SLAB][N][SLAB];
   ptx::MBarrier q_full, k_full[SLOTS], k_empty[SLOTS], v_full[SLOTS], v_empty[SLOTS];  // of Q; of each slot
 };
 
-template <int D>
-__global__ void __launch_bounds__(THREADS, 1)
+template <int D, int GROUPS, int N, int SLOTS>
+__global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     attention(const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
               const __grid_constant__ CUtensorMap v, half* __restrict__ out, int H, int S, float scale, bool causal) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
-  constexpr int SLOTS = Smem<D>::SLOTS;  // tile t goes through slot t % SLOTS, in its phase of parity t / SLOTS % 2
+  auto& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
+  constexpr int M = GROUPS * 64;  // query rows per block
 
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  // Lane 0's for all: ptxas then knows that a warp's lanes agree, and keeps it in a uniform register.
+  const int group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
   const int q0 = blockIdx.x * M;  // first query row of this block
   const int head = blockIdx.z * H + blockIdx.y;
   out += std::size_t(head) * S * D;
@@ -73,7 +72,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   // --- Producer: one thread asks for Q, then for K and V, tile by tile --------------------------------------
   if (group == GROUPS) {
     ptx::registers_release<PRODUCER_REGISTERS>();
-    // Tile t into its slot, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
+    // Tile t into slot t % SLOTS, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
     const auto request = [&](const CUtensorMap& map, auto& slots, auto& full, auto& empty, int t) {
       const int slot = t % SLOTS;
       ptx::mbarrier_wait(empty[slot], t / SLOTS % 2 ^ 1);
@@ -92,7 +91,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
 
   // --- Consumers: an empty running softmax -----------------------------------------------------------------
-  ptx::registers_take<REGISTERS>();
+  ptx::registers_take<REGISTERS<GROUPS>>();
   // The m64nN accumulator layout: of the warp's row quad_row + 8 h, columns 8 n + first_column and the next are
   // [n][2 h] and [n][2 h + 1].
   const int first_row = warp * 16, quad_row = lane / 4, first_column = lane % 4 * 2;
@@ -120,24 +119,15 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], n, 0));
     ptx::wgmma_commit();
   };
-  // Barrier 2 + i is the turn of group i. The first turn is group 0's. As the number is
-  // no constant, ptxas reserves all 16 barriers of the block.
-  const auto wait_for_turn = [&] { ptx::barrier_sync(2 + group, 2 * GROUP); };
-  const auto hand_on_turn = [&](int t) {  // after the last tile nothing waits for one
-    if (group < GROUPS - 1 || t < tiles - 1) ptx::barrier_arrive(2 + (group + 1) % GROUPS, 2 * GROUP);
-  };
   ptx::mbarrier_wait(smem.q_full, 0);
-  if (group == GROUPS - 1) hand_on_turn(-1);
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
-    wait_for_turn();
     begin_qk(t);
     if (t > 0)
       begin_pv(t - 1);
     else
       ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
-    hand_on_turn(t);
     ptx::wgmma_wait<1>();
     ptx::fence_registers(s);
     if (lane == 0) ptx::mbarrier_arrive(smem.k_empty[t % SLOTS]);
@@ -146,10 +136,10 @@ __global__ void __launch_bounds__(THREADS, 1)
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       hide_keys(s, q0 + first_row + quad_row, t * N + first_column, S, causal);
 
-    // Online softmax: the row's new maximum, and what it does to everything summed so far. The condition always holds:
-    // it keeps ptxas from moving the wait for O in front of the exponentials (v3c).
+    // Online softmax: the row's new maximum, and what it does to everything summed so far. Always true: at D = 128 this
+    // keeps ptxas 13.0 from moving the wait for O in front of the exponentials.
     float rescale[2] = {};
-    if (q0 < S) weigh(s, scale_log2, row_max, row_sum, rescale);
+    if (D == 64 || q0 < S) weigh(s, scale_log2, row_max, row_sum, rescale);
 
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o), ptx::fence_registers(p);
@@ -163,7 +153,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   // The group's last product with Q is over, and any of its warps may have read any of its rows: O takes their place.
-  ptx::barrier_sync(8 + group, GROUP);
+  ptx::barrier_sync(8 + group, GROUP);  // v3f has others
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);
@@ -181,16 +171,18 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-template <int D>
+template <int D, int GROUPS, int N, int SLOTS>
 cudaError_t launch(const AttentionArgs& a) {
-  constexpr int BYTES = sizeof(Smem<D>);
+  constexpr int BYTES = sizeof(Smem<D, GROUPS, N, SLOTS>), M = GROUPS * 64;
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
+  const auto kernel = attention<D, GROUPS, N, SLOTS>;
   CUtensorMap q, k, v;
   if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}})) return error;
-  if (const cudaError_t error = cudaFuncSetAttribute(attention<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
-  attention<D><<<grid, THREADS, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  kernel<<<grid, (GROUPS + 1) * GROUP, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale,
+                                                          a.shape.causal);
   return cudaGetLastError();
 }
 
@@ -200,5 +192,5 @@ cudaError_t attention(const half* q, const half* k, const half* v, half* out, in
                       int causal, void*, cudaStream_t stream) {
   const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
   if (const cudaError_t error = check(args)) return error;
-  return D == 64 ? launch<64>(args) : launch<128>(args);
+  return D == 64 ? launch<64, 4, 64, 8>(args) : launch<128, 2, 128, 3>(args);
 }

@@ -1,10 +1,8 @@
-// V3d: a producer. One warpgroup only loads, and gives its registers to the others (setmaxnreg). Two consumer
-// warpgroups of 64 rows each share the block's K and V, so a tile is loaded once for 128 rows, and can have 128 keys.
-// The producer is one thread. It runs as many tiles ahead as there are slots; only mbarriers connect it with the
-// consumers.
+// V3d: consumers share every tile, as many as the registers hold: four warpgroups at D = 64, two at D = 128, of 64 rows
+// each. A tile is loaded once for all of them, so it can be larger at D = 128. The producer, now a warpgroup, needs few
+// registers and gives the others to the consumers (setmaxnreg).
 //
-//   for each K/V tile t:  s = Q K(t) and O = O + p V(t - 1) begin; s is there: m' = max(m, rowmax(s)), a = exp(m - m'),
-//                         p' = exp(s - m'), l = l a + sum(p');  O is there: O = O a, p = p';  finally O / l
+//   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -26,34 +24,32 @@ using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int GROUP = 128;  // threads of a warpgroup
-constexpr int GROUPS = 2;   // consumer warpgroups of 64 rows each; one more is the producer
-constexpr int THREADS = (GROUPS + 1) * GROUP;
-constexpr int M = GROUPS * 64;  // query rows per block
-constexpr int N = 128;          // keys per tile
-// Per thread: 24 + 2 * 240 is 3 * 168, what a block of two consumers and the producer starts with.
+// Of an instance of the kernel: GROUPS consumer warpgroups, 64 query rows each, N keys at a time, SLOTS tiles of K and
+// of V in shared memory. One more warpgroup is the producer.
+// Per thread: 24 + 4 * 112 of 5 * 96 registers, or 24 + 2 * 240 of 3 * 168: what the threads of a block start with.
 constexpr int PRODUCER_REGISTERS = 24;
-constexpr int REGISTERS = 240;
+template <int GROUPS>
+constexpr int REGISTERS = GROUPS == 4 ? 112 : 240;
 
 // --- shared memory ---------------------------------------------------------------------------------------
-template <int D>
+template <int D, int GROUPS, int N, int SLOTS>
 struct Smem {
-  static constexpr int SLOTS = D == 64 ? 4 : 3;  // tiles of K and of V: what there is room for
-  alignas(1024) half Q[D / SLAB][M][SLAB];       // swizzled, as K and V; takes the output at the end
+  alignas(1024) half Q[D / SLAB][GROUPS * 64][SLAB];  // swizzled, as K and V; takes the output at the end
   alignas(1024) half K[SLOTS][D / SLAB][N][SLAB];
   alignas(1024) half V[SLOTS][D / SLAB][N][SLAB];
   ptx::MBarrier q_full, k_full[SLOTS], k_empty[SLOTS], v_full[SLOTS], v_empty[SLOTS];  // of Q; of each slot
 };
 
-template <int D>
-__global__ void __launch_bounds__(THREADS, 1)
+template <int D, int GROUPS, int N, int SLOTS>
+__global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     attention(const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
               const __grid_constant__ CUtensorMap v, half* __restrict__ out, int H, int S, float scale, bool causal) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
-  constexpr int SLOTS = Smem<D>::SLOTS;  // tile t goes through slot t % SLOTS, in its phase of parity t / SLOTS % 2
+  auto& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
+  constexpr int M = GROUPS * 64;  // query rows per block
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  // Lane 0's for all: so ptxas knows that a warp's lanes agree, and keeps it, and what follows from it, in uniform registers.
+  // Lane 0's for all: ptxas then knows that a warp's lanes agree, and keeps it in a uniform register.
   const int group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
   const int q0 = blockIdx.x * M;  // first query row of this block
   const int head = blockIdx.z * H + blockIdx.y;
@@ -75,7 +71,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   // --- Producer: one thread asks for Q, then for K and V, tile by tile --------------------------------------
   if (group == GROUPS) {
     ptx::registers_release<PRODUCER_REGISTERS>();
-    // Tile t into its slot, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
+    // Tile t into slot t % SLOTS, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
     const auto request = [&](const CUtensorMap& map, auto& slots, auto& full, auto& empty, int t) {
       const int slot = t % SLOTS;
       ptx::mbarrier_wait(empty[slot], t / SLOTS % 2 ^ 1);
@@ -94,7 +90,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
 
   // --- Consumers: an empty running softmax -----------------------------------------------------------------
-  ptx::registers_take<REGISTERS>();
+  ptx::registers_take<REGISTERS<GROUPS>>();
   // The m64nN accumulator layout: of the warp's row quad_row + 8 h, columns 8 n + first_column and the next are
   // [n][2 h] and [n][2 h + 1].
   const int first_row = warp * 16, quad_row = lane / 4, first_column = lane % 4 * 2;
@@ -127,11 +123,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
     begin_qk(t);
-    if (t > 0)
-      begin_pv(t - 1);
-    else
-      ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
-    ptx::wgmma_wait<1>();
+    ptx::wgmma_wait<0>();
     ptx::fence_registers(s);
     if (lane == 0) ptx::mbarrier_arrive(smem.k_empty[t % SLOTS]);
 
@@ -139,24 +131,21 @@ __global__ void __launch_bounds__(THREADS, 1)
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       hide_keys(s, q0 + first_row + quad_row, t * N + first_column, S, causal);
 
-    // Online softmax: the row's new maximum, and what it does to everything summed so far. The condition always holds:
-    // it keeps ptxas from moving the wait for O in front of the exponentials (v3c).
-    float rescale[2] = {};
-    if (q0 < S) weigh(s, scale_log2, row_max, row_sum, rescale);
-
-    ptx::wgmma_wait<0>();
-    ptx::fence_registers(o), ptx::fence_registers(p);
-    if (t > 0 && lane == 0) ptx::mbarrier_arrive(smem.v_empty[(t - 1) % SLOTS]);
+    // Online softmax: the row's new maximum, and what it does to everything summed so far.
+    float rescale[2];
+    weigh(s, scale_log2, row_max, row_sum, rescale);
     rescale_o(o, rescale);
     pack(p, s);
+
+    begin_pv(t);
+    ptx::wgmma_wait<0>();
+    ptx::fence_registers(o), ptx::fence_registers(p);
+    if (lane == 0) ptx::mbarrier_arrive(smem.v_empty[t % SLOTS]);
   }
-  begin_pv(tiles - 1);
-  ptx::wgmma_wait<0>();
-  ptx::fence_registers(o), ptx::fence_registers(p);
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   // The group's last product with Q is over, and any of its warps may have read any of its rows: O takes their place.
-  ptx::barrier_sync(8 + group, GROUP);  // 8 and 9: v3e has others
+  ptx::barrier_sync(8 + group, GROUP);  // v3f has others
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);
@@ -174,16 +163,18 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-template <int D>
+template <int D, int GROUPS, int N, int SLOTS>
 cudaError_t launch(const AttentionArgs& a) {
-  constexpr int BYTES = sizeof(Smem<D>);
+  constexpr int BYTES = sizeof(Smem<D, GROUPS, N, SLOTS>), M = GROUPS * 64;
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
+  const auto kernel = attention<D, GROUPS, N, SLOTS>;
   CUtensorMap q, k, v;
   if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}})) return error;
-  if (const cudaError_t error = cudaFuncSetAttribute(attention<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
-  attention<D><<<grid, THREADS, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  kernel<<<grid, (GROUPS + 1) * GROUP, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale,
+                                                          a.shape.causal);
   return cudaGetLastError();
 }
 
@@ -193,5 +184,5 @@ cudaError_t attention(const half* q, const half* k, const half* v, half* out, in
                       int causal, void*, cudaStream_t stream) {
   const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
   if (const cudaError_t error = check(args)) return error;
-  return D == 64 ? launch<64>(args) : launch<128>(args);
+  return D == 64 ? launch<64, 4, 64, 8>(args) : launch<128, 2, 128, 3>(args);
 }

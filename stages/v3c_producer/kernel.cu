@@ -1,10 +1,9 @@
-// V3c: overlap. A wgmma is asynchronous: while a warp computes the weights of tile t, the tensor cores compute O = O +
-// P V of tile t - 1, begun right after the scores of tile t. The wait for the scores leaves that product running; the
-// wait for O comes after the exponentials. K and V of one tile are now needed at different times, so each has its own
-// mbarriers.
+// V3c: a producer. In v3b thread 0 requests tiles, and waits for their slots, between the products of its warp. Here a
+// fifth warp does nothing else: one of its threads is the producer. It runs ahead as far as there are slots; only
+// mbarriers connect it with the consumer, the warpgroup that multiplies. K and V have barriers of their own, so each
+// product waits for its own operand alone.
 //
-//   for each K/V tile t:  s = Q K(t) and O = O + p V(t - 1) begin; s is there: m' = max(m, rowmax(s)), a = exp(m - m'),
-//                         p' = exp(s - m'), l = l a + sum(p');  O is there: O = O a, p = p';  finally O / l
+//   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -13,6 +12,7 @@
 #include "common/attention.hpp"
 #include "common/hopper/head_map.hpp"
 #include "common/hopper/swizzle.cuh"
+#include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
@@ -24,28 +24,27 @@ namespace {
 using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
-constexpr int WARPS = 4;
-constexpr int THREADS = WARPS * 32;
-constexpr int M = WARPS * 16;  // query rows per block
-constexpr int N = 64;          // keys per tile
+constexpr int GROUP = 128;           // threads of a warpgroup
+constexpr int THREADS = GROUP + 32;  // the consumer and the producer's warp
+constexpr int M = 64;                // query rows per block
+constexpr int N = 64;                // keys per tile
+constexpr int SLOTS = 2;             // tiles of K and of V in shared memory
 
 // --- shared memory ---------------------------------------------------------------------------------------
 template <int D>
 struct Smem {
-  static constexpr int SLOTS = D == 64 ? 4 : 3;  // tiles of K and of V: what there is room for
-  alignas(1024) half Q[D / SLAB][M][SLAB];       // swizzled, as K and V; takes the output at the end
+  alignas(1024) half Q[D / SLAB][M][SLAB];  // swizzled, as K and V; takes the output at the end
   alignas(1024) half K[SLOTS][D / SLAB][N][SLAB];
   alignas(1024) half V[SLOTS][D / SLAB][N][SLAB];
   ptx::MBarrier q_full, k_full[SLOTS], k_empty[SLOTS], v_full[SLOTS], v_empty[SLOTS];  // of Q; of each slot
 };
 
 template <int D>
-__global__ void __launch_bounds__(THREADS, D == 64 ? 3 : 2)  // blocks that an SM has room for
+__global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 2)  // blocks that an SM has room for
     attention(const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
               const __grid_constant__ CUtensorMap v, half* __restrict__ out, int H, int S, float scale, bool causal) {
   extern __shared__ __align__(1024) unsigned char shared[];
   Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
-  constexpr int SLOTS = Smem<D>::SLOTS;  // tile t goes through slot t % SLOTS, in its phase of parity t / SLOTS % 2
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int q0 = blockIdx.x * M;  // first query row of this block
@@ -54,32 +53,38 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 3 : 2)  // blocks that an S
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
 
-  // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
-  // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes a fresh barrier.
-  const auto request = [&](const CUtensorMap& map, auto& slots, auto& full, auto& empty, int t) {
-    const int slot = t % SLOTS;
-    if (t >= tiles) return;
-    ptx::mbarrier_wait(empty[slot], t / SLOTS % 2 ^ 1);
-    ptx::mbarrier_arrive_expect_tx(full[slot], sizeof slots[slot]);
-    ptx::tma_load_4d(slots[slot], map, 0, t * N, 0, head, full[slot]);
-  };
-  const auto request_k = [&](int t) { request(k, smem.K, smem.k_full, smem.k_empty, t); };
-  const auto request_v = [&](int t) { request(v, smem.V, smem.v_full, smem.v_empty, t); };
+  // --- Prologue: the barriers ------------------------------------------------------------------------------
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1);
     for (int slot = 0; slot < SLOTS; ++slot) {
-      ptx::mbarrier_init(smem.k_full[slot], 1), ptx::mbarrier_init(smem.k_empty[slot], WARPS);
-      ptx::mbarrier_init(smem.v_full[slot], 1), ptx::mbarrier_init(smem.v_empty[slot], WARPS);
+      ptx::mbarrier_init(smem.k_full[slot], 1), ptx::mbarrier_init(smem.k_empty[slot], GROUP / 32);
+      ptx::mbarrier_init(smem.v_full[slot], 1), ptx::mbarrier_init(smem.v_empty[slot], GROUP / 32);
     }
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  if (threadIdx.x == 0) {
-    ptx::mbarrier_arrive_expect_tx(smem.q_full, sizeof smem.Q);
-    ptx::tma_load_4d(smem.Q, q, 0, q0, 0, head, smem.q_full);
-    request_k(0);
-    for (int t = 1; t < SLOTS - 1; ++t) request_k(t), request_v(t - 1);
+
+  // --- Producer: one thread asks for Q, then for K and V, tile by tile --------------------------------------
+  if (threadIdx.x >= GROUP) {
+    // Tile t into slot t % SLOTS, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
+    const auto request = [&](const CUtensorMap& map, auto& slots, auto& full, auto& empty, int t) {
+      const int slot = t % SLOTS;
+      ptx::mbarrier_wait(empty[slot], t / SLOTS % 2 ^ 1);
+      ptx::mbarrier_arrive_expect_tx(full[slot], sizeof slots[slot]);
+      ptx::tma_load_4d(slots[slot], map, 0, t * N, 0, head, full[slot]);
+    };
+    if (threadIdx.x == GROUP) {
+      ptx::mbarrier_arrive_expect_tx(smem.q_full, sizeof smem.Q);
+      ptx::tma_load_4d(smem.Q, q, 0, q0, 0, head, smem.q_full);
+      for (int t = 0; t < tiles; ++t) {
+        request(k, smem.K, smem.k_full, smem.k_empty, t);
+        request(v, smem.V, smem.v_full, smem.v_empty, t);
+      }
+    }
+    return;
   }
+
+  // --- Consumer: an empty running softmax ------------------------------------------------------------------
   // The m64nN accumulator layout: of the warp's row quad_row + 8 h, columns 8 n + first_column and the next are
   // [n][2 h] and [n][2 h + 1].
   const int first_row = warp * 16, quad_row = lane / 4, first_column = lane % 4 * 2;
@@ -111,13 +116,8 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 3 : 2)  // blocks that an S
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
-    if (threadIdx.x == 0) request_k(t + SLOTS - 1), request_v(t + SLOTS - 2);
     begin_qk(t);
-    if (t > 0)
-      begin_pv(t - 1);
-    else
-      ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
-    ptx::wgmma_wait<1>();
+    ptx::wgmma_wait<0>();
     ptx::fence_registers(s);
     if (lane == 0) ptx::mbarrier_arrive(smem.k_empty[t % SLOTS]);
 
@@ -125,24 +125,21 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 3 : 2)  // blocks that an S
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       hide_keys(s, q0 + first_row + quad_row, t * N + first_column, S, causal);
 
-    // Online softmax: the row's new maximum, and what it does to everything summed so far. The condition always holds:
-    // behind a branch ptxas 13.0 leaves the wait for O where it is. Without, WARPGROUP.DEPBAR stands in front of all 34
-    // MUFU.EX2 of a tile.
-    float rescale[2] = {};
-    if (q0 < S) weigh(s, scale_log2, row_max, row_sum, rescale);
-
-    ptx::wgmma_wait<0>();
-    ptx::fence_registers(o), ptx::fence_registers(p);
-    if (t > 0 && lane == 0) ptx::mbarrier_arrive(smem.v_empty[(t - 1) % SLOTS]);
+    // Online softmax: the row's new maximum, and what it does to everything summed so far.
+    float rescale[2];
+    weigh(s, scale_log2, row_max, row_sum, rescale);
     rescale_o(o, rescale);
     pack(p, s);
+
+    begin_pv(t);
+    ptx::wgmma_wait<0>();
+    ptx::fence_registers(o), ptx::fence_registers(p);
+    if (lane == 0) ptx::mbarrier_arrive(smem.v_empty[t % SLOTS]);
   }
-  begin_pv(tiles - 1);
-  ptx::wgmma_wait<0>();
-  ptx::fence_registers(o), ptx::fence_registers(p);
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
-  __syncthreads();  // the last product with Q is over, and any warp may have read any row: the output takes its place
+  // The last product with Q is over, and any warp may have read any of its rows: O takes their place.
+  ptx::barrier_sync(1, GROUP);  // the producer's warp does not come
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);

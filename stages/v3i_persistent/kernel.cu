@@ -1,9 +1,8 @@
-// V3h: the longest query tiles first, on blocks that stay (a persistent kernel). Under a causal mask the last query
-// tile of a head sees the most keys. Started last, it leaves most SMs idle at the end. Here all query tiles are in one
-// list, the longest first. The grid has only as many blocks as the GPU holds. Each block takes one tile of the list
-// after the other, the list going forwards and backwards in turn, and its producer requests the next K while the last
-// products run. The output goes from registers to global memory, since Q's place already belongs to the next tile. The
-// launcher chooses the tile size with the least work per SM.
+// V3i: blocks that stay (a persistent kernel). The grid has only as many blocks as the GPU holds. Each block takes one
+// query tile of v3h's list after the other, the list going forwards and backwards in turn, and its producer requests the
+// next K while the last products run. The output goes from registers to global memory, since Q's place already belongs
+// to the next tile. Under a mask the first groups of a block stop before the last: they skip the tiles that only the
+// others see.
 //
 //   for each K/V tile t:  my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
 //                         s is there: p' = 2^(s - r) of the first keys;  O is there: p = p', and the other keys;
@@ -38,7 +37,7 @@ constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then 
 constexpr float LARGEST_FINITE = 1e30f;  // of the same: then a quad's sum is finite
 constexpr double L2_SHARE = 32e6;        // bytes of an H200's L2 that K and V may fill
 
-// Per thread. All threads start alike, in steps of 8, and the others share out what the producer gives back. More than
+// Registers per thread. All threads start alike, in steps of 8, and the others share out what the producer gives back. More than
 // 240 are of no use, so a group that is alone starts with enough, and nothing is handed over.
 constexpr int PRODUCER_REGISTERS = 24;
 template <int GROUPS>
@@ -65,8 +64,8 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
               bool causal) {
   extern __shared__ __align__(1024) unsigned char shared[];
   Smem<D, GROUPS, N, SLOTS>& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
-  constexpr int M = GROUPS * 64;                                // query rows per block
-  constexpr int EARLY = (D == 64 ? N / 2 : N * 3 / 4) / 8 * 8;  // keys weighed while O's product lasts
+  constexpr int M = GROUPS * 64;  // query rows per block
+  constexpr int EARLY = N / 2;    // keys weighed while O's product lasts
   static_assert(SLOTS * N >= M - 64, "the first group skips K before it gives its last V back");
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
