@@ -8,7 +8,7 @@ using namespace lab;
 constexpr Shape LONG{1, 1, 1024, 64, false}, WIDE_CAUSAL{1, 1, 1024, 128, true};
 
 std::vector<Part> look() {
-  return {hangs(LONG, {{at_barrier(2, 256, 384)}, "const auto wait_for_turn"}),
+  return {hangs(LONG, {{at_barrier(2, 256, 640)}, "const auto wait_for_turn"}),
           hangs(WIDE_CAUSAL, {{at_barrier(3, 128, 384)}, "const auto wait_for_turn"})};
 }
 

@@ -5,11 +5,11 @@
 namespace {
 using namespace lab;
 
-constexpr Shape PLAIN{1, 1, 1024, 64, false}, MASKED{1, 1, 512, 64, true}, LONG{1, 1, 1024, 64, true};
+constexpr Shape PLAIN{1, 1, 512, 64, false}, MASKED{1, 1, 128, 64, true}, LONG{1, 1, 512, 64, true};
 
 std::vector<Part> look() {
   const Trial t = run_trial(PLAIN);
-  return {hangs(LONG, {{at_mbarrier("v_empty[0]", 0, 8, 8), 0xEFF}, "ptx::mbarrier_wait(empty[slot]"}),
+  return {hangs(LONG, {{at_mbarrier("k_empty[1]", 0, 4, 4), 0xF}, "ptx::mbarrier_wait(empty[slot]"}),
           checker_reports(MASKED, {Finding::Kind::in_flight, "", "ptx::tma_load_4d(slots[slot]"}),
           right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "without a mask")};
 }
