@@ -264,10 +264,10 @@ exercise hint predict try solution:
 	@$(ALONE) sh checks/exercises/learn/exercise.sh $@ $(filter give-up,$(give-up:1=give-up))
 grade: ## make grade [assigned='1 5 119'] [json=FILE] [seed=N] | what is assigned (or begun), on hidden inputs and shapes
 	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh grade
-## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [out=FILE] | time on a GPU, graph and single call, beside PyTorch
+## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [out=FILE] | time on a GPU, beside cuDNN and FlashAttention where PyTorch is
 bench: $(if $(BACKWARD),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))),$(call chosen,fixed))
-	@$(if $(BACKWARD),$(RUNNER) $< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; },\
-	  PYTHON='$(PYTHON)' $(call keep,out) sh checks/bench/bench.sh "$${shape:-all}" "$$rounds" "$$out" "$$stage" $^)
+	@if [ -n "$$rounds$$out" ] || $(PYTHON) reference/peers.py probe=1; then $(call keep,out) $(PYTHON) reference/peers.py $^ $(call given,shape rounds out); \
+	else for kernel in $^; do $(RUNNER) $$kernel bench $(call given,shape) || exit; done; fi
 profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | one kernel under Nsight Compute
 	@sh checks/scripts/profile.sh $< "$${shape:-2,8,2048,64}"
 ## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)

@@ -10,7 +10,7 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/sampling.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/bench/bench_samples.hpp"
+#include "checks/bench/shapes.hpp"
 #include "checks/bugs/signature.hpp"
 #include "checks/exercises/predict.hpp"
 #include "checks/exercises/rule.hpp"
