@@ -243,7 +243,7 @@ def stalls_two(p):
         "barrier": ("wait at a block barrier", {"fill": BLUE}),
         "rest": ("all else: other waits, and issuing", {"fill": "#e3e3e3"}),
     }
-    for y, stage in ((0.42, "v3b_wgmma"), (0.86, "v3e_overlap")):
+    for y, stage in ((0.42, "v3b_wgmma"), (0.86, "v3c_overlap")):
         of, left = metrics(stage, LARGE), 0
         # Warps of a scheduler (at most 16) per instruction that it issues: what all reasons to wait add up to.
         resident = 16 * of["sm__warps_active.avg.pct_of_peak_sustained_active"] / of["smsp__issue_active.avg.pct_of_peak_sustained_active"]
