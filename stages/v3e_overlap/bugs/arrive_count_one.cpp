@@ -5,7 +5,8 @@
 namespace {
 using namespace lab;
 
-constexpr Shape ONE_TILE{1, 1, 64, 128, false}, AS_LONG_AS_THE_RING{1, 1, 384, 128, false}, LONGER{1, 1, 768, 128, false};
+constexpr Shape ONE_TILE{1, 1, 64, 128, false}, AS_LONG_AS_THE_RING{1, 1, 384, 128, false},
+    LONGER{1, 1, 768, 128, false};
 
 std::vector<Part> look() {
   std::vector<Part> parts = {
