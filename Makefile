@@ -254,7 +254,7 @@ unit: $(B)/unit ## make unit | the lab's own tests
 ## make sanitize [stage=v2b] [check=quick] | unit tests and random problems under AddressSanitizer and UBSan
 sanitize:
 	@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
-sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(or $(STAGE),$(if $(filter quick,$(SANITIZE)),v2b_single_warp v2d_ldmatrix v3e_pingpong v4a_split_keys,$(ALL_STAGES))))
+sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(or $(STAGE),$(if $(filter quick,$(SANITIZE)),v2b_single_warp v2d_ldmatrix v3f_pingpong v4a_split_keys,$(ALL_STAGES))))
 	@sh checks/scripts/sanitize.sh "$${cases:-$(if $(filter quick,$(SANITIZE)),8,40)}" $^
 ## make exercise [n=7] [again=1] [all=1] | the core path, and what is done of it; n=7 lays one out in work/07; all=1 lists all
 ## make predict n=1 say='row % 16 < 4' | what will be wrong, before you mend it; a wrong rule is answered with a map
@@ -286,7 +286,7 @@ ON_PAGES = $(shell grep -rhoE 'begin: .* bug=[a-z0-9_]+' README.md writeups | se
 writeups: $(if $(GPU),,$(CHECK)) $(call fixed,$(ALL_STAGES)) $(call checked,$(ALL_STAGES)) $(if $(filter writeups,$(MAKECMDGOALS)),$(filter $(ON_PAGES),$(call planted,$(ALL_PAIRS))))
 	@env $(addprefix -u ,$(WORDS) JOBS) sh checks/scripts/writeups.sh $(if $(check),check)
 ## make plots [check=1] [record=1] | draw the figures; are they what results and code give?
-plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_overlap v3d_producer v3e_pingpong))
+plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_producer v3d_shared_tiles v3e_overlap v3f_pingpong))
 	@PYTHON='$(PYTHON)' sh checks/scripts/plots.sh $(if $(check),check) $^
 ## make probe what=wmma|mma|wgmma|ex2|overlap [sample=FILE] [check=1] | each lane's elements, products' bits, clocks (needs a GPU)
 probe: $(PROBE)
