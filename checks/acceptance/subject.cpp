@@ -36,8 +36,15 @@ Subject made() {
   const std::string together = stage_says("together");
   const auto blocks = number_in<int>(together.empty() ? "1" : together);
   if (!blocks || *blocks < 1) throw BadInput("stage.conf: together=" + together + ": must be a whole number from 1");
-  return {true,  {"q", "k", "v", "dout"}, {"dq", "dk", "dv"}, launch_backward, workspace<true>, half_p,
-          false, claim == "yes",          *blocks};
+  return {true,
+          {"q", "k", "v", "dout"},
+          {"dq", "dk", "dv"},
+          launch_backward,
+          workspace<true>,
+          half_p,
+          false,
+          claim == "yes",
+          *blocks};
 }
 
 }  // namespace
