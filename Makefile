@@ -286,7 +286,7 @@ ON_PAGES = $(shell grep -rhoE 'begin: .* bug=[a-z0-9_]+' README.md writeups | se
 writeups: $(if $(GPU),,$(CHECK)) $(call fixed,$(ALL_STAGES)) $(call checked,$(ALL_STAGES)) $(if $(filter writeups,$(MAKECMDGOALS)),$(filter $(ON_PAGES),$(call planted,$(ALL_PAIRS))))
 	@env $(addprefix -u ,$(WORDS) JOBS) sh checks/scripts/writeups.sh $(if $(check),check)
 ## make plots [check=1] [record=1] | draw the figures; are they what results and code give?
-plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_producer v3d_shared_tiles v3e_overlap v3f_pingpong))
+plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_producer v3e_overlap v3f_pingpong))
 	@PYTHON='$(PYTHON)' sh checks/scripts/plots.sh $(if $(check),check) $^
 ## make probe what=wmma|mma|wgmma|ex2|overlap [sample=FILE] [check=1] | each lane's elements, products' bits, clocks (needs a GPU)
 probe: $(PROBE)
