@@ -14,6 +14,7 @@
 #include "common/attention_backward.hpp"
 #include "common/backward/forward_pass.cuh"
 #include "common/backward/row_kernels.cuh"
+#include "common/backward/schedule.hpp"
 #include "common/ds_unit.cuh"
 #include "common/hopper/head_map.hpp"
 #include "common/hopper/swizzle.cuh"
@@ -35,20 +36,15 @@ using namespace lab;
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int GROUPS = 2;   // of keys; one more makes dQ
 constexpr int THREADS = (GROUPS + 1) * GROUP;
-constexpr int REGISTERS = 216, DQ_REGISTERS = 72;   // per thread of a warpgroup of keys; of dQ
-constexpr int GROUP_KEYS = 64;                      // rows of a warpgroup's products
-constexpr int STRIPE = 16;                          // of those, a warp's
-constexpr int N = GROUPS * GROUP_KEYS;              // keys per block
-constexpr int SLOTS = 3;                            // of query tiles: one is used, one is there, one is on its way
-constexpr int BLOCKS_TOGETHER = 256;                // of as many heads as that takes, started by turns
-constexpr int SUM_BLOCKS = 4;                       // that round a tile of sums, some columns each
-constexpr int SPREAD = 132;                         // blocks: a problem of fewer key blocks is small. Not the number of
-                                                    // multiprocessors at hand: the bits would depend on the GPU
-constexpr int MOST_APART = 8, MOST_SCHEDULED = 16;  // key blocks of a head
-// Launches whose blocks may get room by turns, as many as there are priorities of streams. Each has at most one head that
-// lacks room for some of its blocks: with room for as many heads one of them goes on.
-constexpr int GRIDS = 6;
-constexpr int COUNTERS = 4;        // of a turn: for each warp that makes dQ
+constexpr int REGISTERS = 216, DQ_REGISTERS = 72;  // per thread of a warpgroup of keys; of dQ
+constexpr int GROUP_KEYS = 64;                     // rows of a warpgroup's products
+constexpr int STRIPE = 16;                         // of those, a warp's
+constexpr int N = GROUPS * GROUP_KEYS;             // keys per block
+constexpr int SLOTS = 3;                           // of query tiles: one is used, one is there, one is on its way
+constexpr int SUM_BLOCKS = 4;                      // that round a tile of sums, some columns each
+constexpr int SPREAD = 132;    // blocks of a small problem, at most. Not the GPU's number: the bits would depend on it
+constexpr int MOST_APART = 8;  // key blocks of a head, in a small problem
+constexpr int COUNTERS = 4;    // of a turn: for each warp that makes dQ
 constexpr int PLACES = SLOTS + 1;  // a warp may read the oldest while a request writes the next
 template <int D>
 constexpr int M = D == 64 ? 128 : 64;  // query rows per tile
@@ -57,42 +53,6 @@ constexpr int BLOCK_TILES = N / M<D>;  // query tiles to a query block, which ha
 static_assert(DQ_PARTS * DQ_SIZE == M<64> * 64 && DQ_PARTS * DQ_SIZE == M<128> * 128,
               "the parts of dQ make a whole tile");
 
-// --- the schedule -----------------------------------------------------------------------------------------
-// A head has n key blocks and n query blocks. In a slot, the time of one pair, no two key blocks are at the same query block.
-// Without a mask key block j begins at query block j and goes round. With a mask, here n = 6, the number is the slot:
-//
-//   query block    0  1  2 | 3  4  5     Lower key blocks start together. They go round in the square, then down in the
-//   key block 0    3  4  5 | 0  1  2     triangle beside it. Upper key blocks start where these have ended, the longest
-//             1       3  4 | 2  0  1     first, and go up in the other triangle.
-//             2          3 | 1  2  0
-//             3            | 6  5  4
-//             4            |    6  5
-//             5            |       6
-struct Schedule {
-  int n, first;        // key blocks, as many as query blocks; the first query block of the square
-  int lower;           // key blocks that start first, and wait for each other; 0: none waits
-  bool causal, chain;  // chain: b6's order, in which each waits for those that start before it
-
-  // The i-th key block that starts.
-  __device__ int key(int i) const { return chain ? n - 1 - i : i; }
-  // The t-th query block of key block j.
-  __device__ int query(int j, int t) const {
-    if (chain) return causal ? j + t : t;
-    if (!causal) return j + t < n ? j + t : j + t - n;
-    if (j >= lower) return n - 1 - t;
-    if (t >= lower) return j + t - lower;
-    return first + (j + t < lower ? j + t : j + t - lower);
-  }
-  // Key blocks that add to query block q before key block j does.
-  __device__ int before(int j, int q) const {
-    if (chain) return (causal ? q : n - 1) - j;
-    if (!causal) return q >= j ? q - j : q - j + n;
-    if (j >= lower) return j;
-    if (q < first) return q - j;
-    return q - first >= j ? q - first - j : q - first - j + lower;
-  }
-};
-
 // --- shared memory ---------------------------------------------------------------------------------------
 template <int D>
 struct Smem {
@@ -100,11 +60,9 @@ struct Smem {
   alignas(1024) half Q[SLOTS][D / SLAB][M<D>][SLAB], dO[SLOTS][D / SLAB][M<D>][SLAB];
   alignas(1024) half dS[2][N / SLAB][M<D>][SLAB];  // that of a tile is still read while that of the next is written
   alignas(1024) float terms[SLOTS][2][M<D>];       // L log2 e, then delta, of each query row
-  struct Place {
-    int tile, before;
-  } places[PLACES];                       // of the query tiles: in the head, in the order of adding
-  ptx::MBarrier keys_full, full[SLOTS];   // of K and V; of each slot
-  ptx::MBarrier ds_full[2], ds_empty[2];  // of each dS
+  int2 places[PLACES];                             // of the query tiles: x the tile in the head, y its turn
+  ptx::MBarrier keys_full, full[SLOTS];            // of K and V; of each slot
+  ptx::MBarrier ds_full[2], ds_empty[2];           // of each dS
 };
 
 // --- L log2 e and delta of each query row, bounds of dS, zeros for dQ's sums and turns ---------------------------
@@ -127,18 +85,15 @@ __global__ void __launch_bounds__(THREADS, 1)
               const __grid_constant__ CUtensorMap v, const __grid_constant__ CUtensorMap dout, const float* terms,
               const float2* bounds, float* __restrict__ units, float* __restrict__ dq_sum, unsigned* __restrict__ turns,
               half* __restrict__ dk, half* __restrict__ dv, float* __restrict__ dk_parts, float* __restrict__ dv_parts,
-              int parts, bool apart, Schedule schedule, int together, int heads, int S, float scale) {  // heads: B * H
+              int parts, bool apart, Schedule schedule, int heads, int S, float scale) {  // heads: B * H
   constexpr int M = ::M<D>, BLOCK_TILES = ::BLOCK_TILES<D>;
   extern __shared__ __align__(1024) unsigned char shared[];
   Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
-  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of an accumulator
-  // Blocks start in the order of their index: of `together` heads the lower key blocks, head after head, so that at most one
-  // head is left without room for all that wait for each other; then the others, of all these heads the longest first.
-  const int part = blockIdx.x % parts, waiting = together * schedule.lower, i = blockIdx.x / parts, rest = i - waiting;
-  const int head = blockIdx.y * together + (rest < 0 ? i / schedule.lower : rest % together);
-  const int key_block = schedule.key(rest < 0 ? i % schedule.lower : schedule.lower + rest / together);
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;         // the lane's, in each 8x8 of an accumulator
+  const auto [near, key_block] = schedule.block(blockIdx.x / parts);  // blocks start in the order of their index
+  const int part = blockIdx.x % parts, head = blockIdx.y * schedule.together + near;
   if (head >= heads) return;
   const int k0 = key_block * N, first_key = warp * STRIPE;  // of this block; of this warp, within the block's
   const int all_tiles = schedule.n * BLOCK_TILES,
@@ -157,7 +112,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (t >= tiles) return;
     const int slot = t % SLOTS, query = schedule.query(key_block, (first + t) / BLOCK_TILES);
     const int tile = query * BLOCK_TILES + (first + t) % BLOCK_TILES, row = tile * M;
-    smem.places[t % PLACES] = {tile, schedule.before(key_block, query)};
+    smem.places[t % PLACES] = make_int2(tile, schedule.before(key_block, query));
     ptx::mbarrier_arrive_expect_tx(smem.full[slot], sizeof smem.Q[0] + sizeof smem.dO[0] + sizeof smem.terms[0]);
     ptx::tma_load_4d(smem.Q[slot], q, 0, row, 0, head, smem.full[slot]);
     ptx::bulk_load(smem.terms[slot], terms + row * 2, sizeof smem.terms[0], smem.full[slot]);
@@ -268,7 +223,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int m = 0; m < M / 8; ++m)
 #pragma unroll
       for (int e = 0; e < 4; ++e) s[m][e] = fmaf(s[m][e], scale_log2, -L[8 * m + e % 2]);
-    const int q0 = smem.places[t % PLACES].tile * M;
+    const int q0 = smem.places[t % PLACES].x * M;
     if (q0 + M > S || k0 + N > S || (schedule.causal && q0 < k0 + N - 1) || unit != 1.0f) {
 #pragma unroll
       for (int m = 0; m < M / 8; ++m)
@@ -368,8 +323,8 @@ __global__ void __launch_bounds__(DQ_PARTS* GROUP)
   const int col0 = (D == 64 ? 0 : group * DQ_COLS) + first * 8 + lane % 4 * 2;
   half* const to = (gradient == 0 ? dq : gradient == 1 ? dk : dv) + std::size_t(head) * S * D;
   const float factor = gradient == 2 ? 1.0f : scale * units[head];
-  const int own = tile * M / N;  // key block, the last that adds to the tile under a causal mask
-  const int count = gradient > 0 ? parts : !apart ? 1 : causal ? own + 1 : tiles * M / N;
+  // Parts of dQ: under a causal mask the tile's own keys are the last that have stored one.
+  const int count = gradient > 0 ? parts : !apart ? 1 : (causal ? tile : tiles - 1) * M / N + 1;
   float4 sum[VECTORS] = {};
 #pragma unroll 4
   for (int part = 0; part < count; ++part)
@@ -388,19 +343,15 @@ __global__ void __launch_bounds__(DQ_PARTS* GROUP)
 }
 
 // --- workspace -------------------------------------------------------------------------------------------
-// Blocks that share the queries of a small problem's key block: as many as leave each a multiprocessor of its own, where
-// that makes the longest walk three tiles shorter at least, which is about what the parts of dK and dV cost (measured).
-struct Small {
-  bool apart;  // parts of dQ are stored
-  int parts;
-};
+// Blocks that share the queries of a small problem's key block; 0: the problem is not small. As many as leave each an SM,
+// where that makes the longest walk three tiles shorter at least, about what the parts of dK and dV cost (measured).
 template <int D>
-Small small(const Shape& s) {
-  const int key_blocks = ceil_div(s.S, N), blocks = std::max(key_blocks * s.H * s.B, 1),
+int small_parts(const Shape& s) {
+  const int key_blocks = std::max(ceil_div(s.S, N), 1), heads = std::max(s.B * s.H, 1),
             tiles = key_blocks * BLOCK_TILES<D>;
-  if (key_blocks > MOST_APART || blocks > SPREAD) return {false, 1};
-  const int most = std::clamp(SPREAD / blocks, 1, tiles);
-  return {true, tiles - ceil_div(tiles, most) >= 3 ? most : 1};
+  if (key_blocks > MOST_APART || heads > SPREAD / key_blocks) return 0;
+  const int most = std::min(SPREAD / heads / key_blocks, tiles);
+  return tiles - ceil_div(tiles, most) >= 3 ? most : 1;
 }
 
 struct Workspace {
@@ -419,15 +370,14 @@ template <int D>
 Workspace parts_of(const void* workspace, const Shape& s) {
   Parts parts(workspace);
   const std::size_t heads = std::size_t(s.B) * s.H, key_blocks = ceil_div(s.S, N);
-  const std::size_t tiles = heads * key_blocks * BLOCK_TILES<D>;
-  const auto [apart, split] = small<D>(s);
-  const std::size_t of_parts = split > 1 ? split * tiles * M<D> * D : 0;
+  const std::size_t tiles = heads * key_blocks * BLOCK_TILES<D>, small = small_parts<D>(s);
+  const std::size_t of_parts = small > 1 ? small * tiles * M<D> * D : 0;
   return {parts.take<half>(s.elements()),
           parts.take<float>(s.rows()),
           parts.take<float>(tiles * 2 * M<D>),
           parts.take<float2>(tiles * ROW_BLOCKS<M<D>, D>),
           parts.take<float>(heads),
-          parts.take<float>(tiles * M<D> * D * (apart ? key_blocks : 1)),
+          parts.take<float>(tiles * M<D> * D * (small ? key_blocks : 1)),
           parts.take<unsigned>(tiles * COUNTERS),
           parts.take<float>(of_parts),
           parts.take<float>(of_parts),
@@ -444,14 +394,11 @@ cudaError_t launch(const BackwardArgs& a) {
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   const auto [B, H, S, _, causal] = a.shape;
   const int heads = B * H, key_blocks = ceil_div(S, N), tiles = key_blocks * BLOCK_TILES<D>;
-  const auto [apart, parts] = small<D>(a.shape);
+  const int small = small_parts<D>(a.shape), parts = std::max(small, 1);
   int device = 0, multiprocessors = 0;
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  const bool scheduled = !apart && key_blocks <= std::min(MOST_SCHEDULED, multiprocessors / GRIDS);
-  const int lower = !scheduled ? 0 : causal ? key_blocks - key_blocks / 2 : key_blocks;
-  const Schedule schedule{key_blocks, key_blocks / 2, lower, causal, !apart && !scheduled};
-  const int together = std::clamp(scheduled ? multiprocessors / lower : BLOCKS_TOGETHER / key_blocks, 1, heads);
+  const Schedule schedule = schedule_of(key_blocks, heads, causal, !small, multiprocessors);
   const Workspace w = parts_of<D>(a.workspace, a.shape);
   CUtensorMap q, k, v, dout;
   if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}}))
@@ -468,14 +415,14 @@ cudaError_t launch(const BackwardArgs& a) {
   if (const cudaError_t error =
           cudaLaunchKernelEx(&how, row_terms<M, D>, w.out, a.dout, a.v, w.L, w.terms, w.bounds, w.dq_sum, w.turns, S))
     return error;
-  how = config(dim3(key_blocks * together * parts, ceil_div(heads, together)), THREADS, BYTES);
+  how = config(dim3(key_blocks * schedule.together * parts, ceil_div(heads, schedule.together)), THREADS, BYTES);
   if (const cudaError_t error =
           cudaLaunchKernelEx(&how, gradients<D>, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk,
-                             a.dv, w.dk_parts, w.dv_parts, parts, apart, schedule, together, heads, S, a.scale))
+                             a.dv, w.dk_parts, w.dv_parts, parts, small > 0, schedule, heads, S, a.scale))
     return error;
   how = config(dim3(heads, tiles * SUM_BLOCKS, parts > 1 ? 3 : 1), DQ_PARTS * GROUP, 0);
   return cudaLaunchKernelEx(&how, round_sums<D>, w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, parts,
-                            apart, heads, S, a.scale, causal);
+                            small > 0, heads, S, a.scale, causal);
 }
 
 }  // namespace
