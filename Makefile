@@ -178,7 +178,7 @@ $(B)/%/kernel.so: $(B)/%/kernel.o $(B)/$$(*D)/stage.conf ; @$(linked)
 $(B)/%/stage.conf: $$(if $$(findstring own/,$$*),$(OWN),stages/$$*)/stage.conf ; @mkdir -p $(@D); cp $< $@
 $(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o ; @$(linked)
 $(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_BUGS)/$$*/*.cpp)) $(B)/flags
-	@$(building) sh checks/scripts/signatures.sh $(filter %.cpp,$^) > $(@:.so=.text)
+	@$(building) sh checks/scripts/signatures.sh $(wildcard stages/$*/bugs/*.cpp $(if $(LAB_BUGS),$(LAB_BUGS)/$*/*.cpp)) > $(@:.so=.text)
 	@$(CXX) $(CXXFLAGS) -O1 $(LINES) $(LIBRARY_FLAGS) $(INCLUDES) -MMD -MP -MF $(@:.so=.d) -MT $@ -shared -x c++ $(@:.so=.text) -o $@
 PROBED := $(addprefix common/,emulator/tensor_core.cpp emulator/special_functions.cpp gpu/tensor_map.cpp tensor_map.cpp)
 build/gpu/probe_%: checks/probes/probe_%.cu $(PROBED) $(wildcard checks/probes/*.*h* common/*.hpp common/ptx/*.cuh) $(B)/flags
