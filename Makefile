@@ -14,7 +14,7 @@ GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-har
 GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
 INNER_GOALS := built ci check-builds host-as-gpu sanitized evolve-labs
 WORDS := stage bug bugs backend full turns q k v do dq dk dv out causal scale seconds seed cases check only shape rounds json
-WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what file args include verbose
+WORDS += sample n new again all say give-up lines minutes generations candidates tile quick record assigned what file args include verbose
 # A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
 # environment, "$$word". No recipe, target or prerequisite pastes a word, and neither does an $(eval).
 quote = '$(subst ','\'',$(1))'
@@ -256,7 +256,7 @@ sanitize:
 	@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
 sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(or $(STAGE),$(if $(filter quick,$(SANITIZE)),v2b_single_warp v2d_ldmatrix v3e_pingpong v4a_split_keys,$(ALL_STAGES))))
 	@sh checks/scripts/sanitize.sh "$${cases:-$(if $(filter quick,$(SANITIZE)),8,40)}" $^
-## make exercise [n=7] [again=1] | exercises, with what is done (n=faster: of a kind); n=7 lays one out in work/07
+## make exercise [n=7] [again=1] [all=1] | the core path, and what is done of it; n=7 lays one out in work/07; all=1 lists all
 ## make predict n=1 say='row % 16 < 4' | what will be wrong, before you mend it; a wrong rule is answered with a map
 ## make try n=7 | the checks, from cheap to dear, up to the first red
 ## make hint|solution n=7 [give-up=1] | one of three hints; the reference's solution, when done or given up
@@ -264,10 +264,10 @@ exercise hint predict try solution:
 	@$(ALONE) sh checks/exercises/learn/exercise.sh $@ $(filter give-up,$(give-up:1=give-up))
 grade: ## make grade [assigned='1 5 119'] [json=FILE] [seed=N] | what is assigned (or begun), on hidden inputs and shapes
 	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh grade
-## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [out=FILE] | time on a GPU, graph and single call, beside PyTorch
+## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [out=FILE] | time on a GPU, beside cuDNN and FlashAttention where PyTorch is
 bench: $(if $(BACKWARD),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))),$(call chosen,fixed))
-	@$(if $(BACKWARD),$(RUNNER) $< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; },\
-	  PYTHON='$(PYTHON)' $(call keep,out) sh checks/bench/bench.sh "$${shape:-all}" "$$rounds" "$$out" "$$stage" $^)
+	@if [ -n "$$rounds$$out" ] || $(PYTHON) reference/peers.py probe=1; then $(call keep,out) $(PYTHON) reference/peers.py $^ $(call given,shape rounds out); \
+	else for kernel in $^; do $(RUNNER) $$kernel bench $(call given,shape) || exit; done; fi
 profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | one kernel under Nsight Compute
 	@sh checks/scripts/profile.sh $< "$${shape:-2,8,2048,64}"
 ## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)

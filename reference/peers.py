@@ -1,27 +1,33 @@
-"""What a user would pick instead: PyTorch's scaled_dot_product_attention, one backend at a time, timed as `runner KERNEL bench` times
-a stage (checks/bench/gpu/bench.cpp: the same graphs, rotation, flushing and counts; change both or neither).
+"""Attention kernels of this lab and what a user would call instead, timed in turns in one process.
 
-    python3 reference/peers.py [shape=LIST] [amplitude=x] [quick=1] [round=N] [out=FILE] [probe=1]
+    python3 reference/peers.py [KERNEL.so...] [shape=LIST] [rounds=N] [backward=1] [amplitude=x] [out=FILE.csv] [probe=1]
 
-Writes the same sample lines as `runner KERNEL bench`, and the two ceilings that shares are taken of: an fp16 matrix product of 8192^3
-and a device-to-device copy, counting bytes read and written. No torch or no GPU: one line, exit status 2; probe=1 only looks.
-FlashAttention-3 joins where the package fa3-fwd is there (pip install fa3-fwd einops), FlashAttention-4 where flash-attn-4 is
-(pip install --pre flash-attn-4 einops; after pip --target DIR, PYTHONPATH needs DIR/nvidia_cutlass_dsl/dsl_packages, too).
-Both take [B, S, H, D] and get the same numbers in that form, prepared before the clock runs; FlashAttention-3's wheel has bf16
-kernels alone; in bf16 cuDNN takes 2 to 5 % less time than in fp16 at S = 8192 (writeups/results/h100-dynamic.txt).
-The math backend is left out: it stores the S x S scores that all the others exist to avoid. FlexAttention is left out: it is
-compiled when first called, which would take longer than the whole run.
+KERNEL.so: libraries of stages (build/gpu/STAGE/fixed/kernel.so), of one pass. Peers: PyTorch's flash (FlashAttention-2) and cuDNN; where
+their wheels are there FlashAttention-3 (fa3-fwd, bf16 alone, forward), FlashAttention-4 (flash-attn-4 and nvidia-cutlass-dsl), forward
+FlashInfer's fa3 and TensorRT-LLM's fmha_v2 (flashinfer-python, which needs nvcc), backward FlashAttention-4's deterministic form.
+Inputs are N(0,1), q and k times the amplitude, in two to four sets that rotate; peers with another layout or type get theirs converted
+before the clock runs. In each round a program first runs for 150 ms, then a CUDA graph of its calls is timed; the next program does the
+same. A ratio divides times of one round. A program whose results are wrong, before or after timing, is not timed.
+FILE has a row for each program, shape and round. No PyTorch or no GPU: one line, exit status 2; probe=1 only looks.
 """
 import ctypes
+import datetime
 import math
+import statistics
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 sys.dont_write_bytecode = True  # a benchmark leaves nothing beside its sources
-from peer_shapes import shapes_named
 
-BACKENDS = ["flash", "cudnn", "efficient", "default"]  # of PyTorch; and fa3, fa4
-GRAPH_LENGTH, SHORT_GRAPH, ENERGY_TIME, MOST_CALLS, IDLE_CALLS = 2e3, 500e3, 600e3, 15, 5
+# checks/bench/shapes.cpp has the same lists.
+ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128", "2,8,2048,128,causal"]
+LONG = ["4,16,8192,64", "4,16,8192,64,causal", "4,16,8192,128", "4,16,8192,128,causal"]
+SWEEP = [f"{heads // 8},8,{S},{D}{causal}" for D in (64, 128) for causal in ("", ",causal") for heads in (8, 16, 32, 64, 128)
+         for S in (128 << i for i in range(8))]
+WARM_US, TIMED_US, GRAPH_US, MOST_CALLS, SLOWEST_US = 150e3, 20e3, 2e3, 200, 2e6
+TOLERANCE = {False: 5e-3, True: 2e-2}  # of an output, of a gradient: a wrong one is off by 0.1 and more
 
 
 def refuse(line):
@@ -29,281 +35,337 @@ def refuse(line):
     sys.exit(2)
 
 
-def options(words):
-    chosen = {"shape": "all", "quick": "0", "round": "1", "out": "", "probe": "0", "amplitude": "1"}
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not equals or key not in chosen:
-            refuse(f"'{word}' is none of shape=, quick=, round=, out=, probe=, amplitude=")
-        chosen[key] = value
-    if not chosen["round"].isdigit() or int(chosen["round"]) < 1:
-        refuse(f"round={chosen['round']}: must be a whole number from 1")
+def shapes_named(words):
+    lists = {"acceptance": ACCEPTANCE, "long": LONG, "all": ACCEPTANCE + LONG, "sweep": SWEEP}
+    if words in lists:
+        return lists[words]
+    for word in words.split(";"):
+        parts = word.split(",")
+        if len(parts) not in (4, 5) or not all(p.isdigit() and int(p) > 0 for p in parts[:4]) or parts[4:] not in ([], ["causal"]):
+            refuse(f"shape={word}: neither B,H,S,D[,causal] nor one of acceptance, long, all, sweep")
+        if parts[3] not in ("64", "128"):
+            refuse(f"shape={word}: the stages take head dimensions 64 and 128")
+    return words.split(";")
+
+
+def number(name, word, good, kind):
     try:
-        chosen["amplitude"] = float(chosen["amplitude"])
-        if not math.isfinite(chosen["amplitude"]):
-            raise ValueError
+        value = kind(word)
     except ValueError:
-        refuse(f"amplitude={chosen['amplitude']}: must be a finite number")
-    return chosen
+        value = math.nan
+    if not good(value):
+        refuse(f"{name}={word}: must be a {'whole number from 1 to 9999' if kind is int else 'finite number'}")
+    return value
 
 
-def optional(module):
-    """A peer's function, or None where its wheel is not there, or built for another PyTorch."""
-    try:
-        return __import__(module, fromlist=["flash_attn_func"]).flash_attn_func
-    except Exception:
-        return None
-
-
-chosen = options(sys.argv[1:])
-try:
-    shapes = shapes_named(chosen["shape"])
-except ValueError as e:
-    refuse(e)
+chosen = {"shape": "all", "rounds": "3", "out": "", "probe": "0", "amplitude": "1", "backward": "0"}
+kernels = []
+for argument in sys.argv[1:]:
+    key, equals, value = argument.partition("=")
+    if equals and key in chosen:
+        chosen[key] = value
+    elif argument.endswith(".so") and Path(argument).is_file():
+        kernels.append(Path(argument))
+    else:
+        refuse(f"'{argument}' is neither a kernel's library nor one of {'=, '.join(chosen)}=")
+shapes = shapes_named(chosen["shape"])
+rounds = number("rounds", chosen["rounds"], lambda n: 1 <= n <= 9999, int)
+amplitude = number("amplitude", chosen["amplitude"], math.isfinite, float)
 try:
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
 except ImportError as e:
     refuse(f"PyTorch is not there ({e})")
-FLASH = {"fa3": (optional("fa3_fwd_interface"), torch.bfloat16), "fa4": (optional("flash_attn.cute"), torch.float16)}
 if not torch.cuda.is_available():
     refuse("PyTorch finds no GPU")
 if chosen["probe"] == "1":
-    for name in (name for name, (function, _) in FLASH.items() if not function):
-        print(f"peers: {name} is left out: its wheel is not there (reference/peers.py names it)", file=sys.stderr)
     sys.exit(0)
-round_number, quick = int(chosen["round"]), chosen["quick"] == "1"
-WARM_TIME, ROUND_TIME, FEWEST_LAUNCHES, MOST_REPLAYS = (20e3, 10e3, 3, 3) if quick else (200e3, 150e3, 20, 7)
-if quick:
-    BACKENDS = ["flash", "cudnn"]
-lines = []
+libraries = {kernel.parent.parent.name if kernel.name == "kernel.so" else kernel.stem: ctypes.CDLL(str(kernel.resolve())) for kernel in kernels}
+passes = {hasattr(library, "attention_backward") for library in libraries.values()} or {chosen["backward"] == "1"}
+if len(passes) > 1:
+    refuse("kernels of one pass at a time")
+BACKWARD = passes.pop()
 stream = torch.cuda.Stream()
-L2 = torch.cuda.get_device_properties(0).L2_cache_size
-KINDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION}
 
 
-def add(record, *fields):
-    lines.append("\t".join([record, *map(str, fields)]))
+# --- programs: each takes sets of [B, H, S, D] inputs, and gives a call of set i that returns [B, H, S, D] outputs ------------------
+def stage(library):
+    def prepare(sets, causal):
+        B, H, S, D = sets[0][0].shape
+        name = "attention_backward" if BACKWARD else "attention"
+        size = getattr(library, name + "_workspace", None)
+        if size:
+            size.restype = ctypes.c_size_t
+        outputs = [[torch.empty_like(x[0]) for _ in range(3 if BACKWARD else 1)] for x in sets]
+        spaces = [torch.empty(max(16, size(B, H, S, D, causal) if size else 0), dtype=torch.uint8, device="cuda") for _ in sets]
+
+        def launch(function, i):
+            pointers = [ctypes.c_void_p(x.data_ptr()) for x in (*sets[i], *outputs[i])]
+            error = getattr(library, function)(*pointers, B, H, S, D, ctypes.c_float(D**-0.5), causal, ctypes.c_void_p(spaces[i].data_ptr()),
+                                               ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+            if error:
+                raise RuntimeError(f"refused: cudaError_t {error}")
+            return outputs[i]
+
+        gradients = name + "_gradients"
+        if not hasattr(library, gradients):
+            return lambda i: launch(name, i)
+        for i in range(len(sets)):
+            launch(name, i)  # saves O and L, which the gradients are timed from
+        return lambda i: launch(gradients, i)
+    return prepare
 
 
-def timed(work, meanwhile=None):
-    """Microseconds between two events around work()."""
-    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record(stream)
-    work()
-    stop.record(stream)
-    if meanwhile:
-        meanwhile()
-    stop.synchronize()
-    return start.elapsed_time(stop) * 1000
+def autograd(forward, sets):
+    """Gradients of forward(q, k, v); sets in the layout that it takes."""
+    leaves = [[x.detach().requires_grad_() for x in one[:3]] for one in sets]
+    outs = [forward(*one) for one in leaves]
+    outs = [out[0] if isinstance(out, tuple) else out for out in outs]
+    return lambda i: torch.autograd.grad(outs[i], leaves[i], sets[i][3], retain_graph=True)
 
 
+def pytorch(backend):
+    def prepare(sets, causal):
+        def forward(q, k, v):
+            with sdpa_kernel(backend):
+                return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return autograd(forward, sets) if BACKWARD else lambda i: [forward(*sets[i])]
+    return prepare
+
+
+def flash(function, dtype=torch.float16, **words):
+    """FlashAttention-3 and -4 take [B, S, H, D]."""
+    def prepare(sets, causal):
+        own = [[x.to(dtype).transpose(1, 2).contiguous() for x in one] for one in sets]
+
+        def forward(q, k, v):
+            return function(q, k, v, causal=causal, **words)
+        if BACKWARD:
+            call = autograd(forward, own)
+            return lambda i: [x.transpose(1, 2) for x in call(i)]
+
+        def call(i):
+            out = forward(*own[i])
+            return [(out[0] if isinstance(out, tuple) else out).transpose(1, 2)]
+        return call
+    return prepare
+
+
+def flashinfer(package, fmha_v2):
+    """FlashInfer takes [B S, H, D] and where each sequence begins."""
+    def prepare(sets, causal):
+        B, H, S, D = sets[0][0].shape
+        own = [[x.transpose(1, 2).reshape(B * S, H, D) for x in one] for one in sets]
+        outs = [torch.empty_like(one[0]) for one in own]
+        begins = torch.arange(B + 1, dtype=torch.int32, device="cuda") * S
+        space = torch.zeros(128 << 20, dtype=torch.uint8, device="cuda")
+        if fmha_v2:
+            lengths = torch.full((B,), S, dtype=torch.int32, device="cuda")
+
+            def run(i):
+                package.prefill.trtllm_fmha_v2_prefill(tuple(own[i]), "SEPARATE_Q_K_V", space, lengths, S, S, D**-0.5, 1.0, B, begins, begins,
+                                                       out=outs[i], mask_mode="causal" if causal else "padding")
+        else:
+            wrapper = package.BatchPrefillWithRaggedKVCacheWrapper(space, "NHD", backend="fa3")
+            wrapper.plan(begins, begins, H, H, D, causal=causal, q_data_type=torch.float16)
+
+            def run(i):
+                wrapper.run(*own[i], out=outs[i])
+
+        def call(i):
+            run(i)
+            return [outs[i].view(B, S, H, D).transpose(1, 2)]
+        return call
+    return prepare
+
+
+def optional(module, name=None):
+    """A module, or a function of it; None where its wheel is not there, or built for another PyTorch."""
+    try:
+        found = __import__(module, fromlist=[name or "prefill"])
+        return getattr(found, name) if name else found
+    except Exception as e:
+        print(f"peers: {module} is left out: {type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}", file=sys.stderr)
+        return None
+
+
+def programs():
+    found = {name: stage(library) for name, library in libraries.items()}
+    found["FlashAttention-2"] = pytorch(SDPBackend.FLASH_ATTENTION)
+    found["cuDNN"] = pytorch(SDPBackend.CUDNN_ATTENTION)
+    if (fa4 := optional("flash_attn.cute", "flash_attn_func")):
+        found["FlashAttention-4"] = flash(fa4)
+        if BACKWARD:
+            found["FlashAttention-4 deterministic"] = flash(fa4, deterministic=True)
+    if not BACKWARD and (fa3 := optional("fa3_fwd_interface", "flash_attn_func")):
+        found["FlashAttention-3 bf16"] = flash(fa3, torch.bfloat16)
+    if not BACKWARD and (package := optional("flashinfer")):
+        found["FlashInfer fa3"] = flashinfer(package, False)
+        found["TensorRT-LLM fmha_v2"] = flashinfer(package, True)
+    return found
+
+
+# --- right or wrong: the last head in fp64, forward its last rows --------------------------------------------------------------------
+def right_answer(inputs, causal):
+    heads = [x[-1:, -1:].double().requires_grad_() for x in inputs]
+    q, k, v = heads[:3]
+    if BACKWARD:
+        with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
+            out = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+            return [x.float() for x in torch.autograd.grad(out, (q, k, v), heads[3])]
+    S, D = q.shape[2:]
+    rows = torch.arange(max(S - 64, 0), S, device="cuda")
+    scores = q[:, :, rows] @ k.transpose(2, 3) / math.sqrt(D)
+    if causal:
+        scores.masked_fill_(torch.arange(S, device="cuda")[None] > rows[:, None], -math.inf)
+    return [(scores.softmax(-1) @ v).float()]
+
+
+def hold(outputs, right):
+    for got, want in zip(outputs, right):
+        worst = (got[-1:, -1:, -want.shape[2]:].float() - want).abs().max().item()
+        if not worst <= TOLERANCE[BACKWARD]:  # NaN is not
+            raise RuntimeError(f"its results are off by {worst:.2g}")
+
+
+# --- time ------------------------------------------------------------------------------------------------------------------------
 def nvml():
-    """(clock in MHz, energy in J), read by NVML; None where it is not to be had."""
+    """A function that reads (clock in MHz, energy in J); of (nan, nan) where NVML is not to be had."""
     try:
         library, device = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_void_p()
         uuid = f"GPU-{torch.cuda.get_device_properties(0).uuid}".encode()
         if library.nvmlInit_v2() != 0 or library.nvmlDeviceGetHandleByUUID(uuid, ctypes.byref(device)) != 0:
-            return lambda: None
+            return lambda: (math.nan, math.nan)
     except (OSError, AttributeError):
-        return lambda: None
+        return lambda: (math.nan, math.nan)
 
     def read():
         mhz, millijoules = ctypes.c_uint(), ctypes.c_ulonglong()
-        bad = library.nvmlDeviceGetClockInfo(device, 1, ctypes.byref(mhz))
-        bad += library.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(millijoules))
-        return None if bad else (mhz.value, millijoules.value / 1000)
+        library.nvmlDeviceGetClockInfo(device, 1, ctypes.byref(mhz))
+        library.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(millijoules))
+        return mhz.value, millijoules.value / 1000
     return read
 
 
 state_now = nvml()
 
 
-def see(program, shape, replay, launches, replays):
-    """Clock, power and energy of many replays, during which the clock is read."""
-    before, during = state_now(), []
-
-    def work():
-        for _ in range(replays):
-            replay()
-    us = timed(work, lambda: during.append(state_now()))
-    after = state_now()
-    if before and during[0] and after and after[1] > before[1]:
-        joules = after[1] - before[1]
-        add("seen", program, shape, during[0][0], f"{joules / us * 1e6:.1f}")
-        add("fact", program, shape, "energy_uj", f"{joules / replays / launches * 1e6:.6g}")
+def between(start, stop):
+    return start.elapsed_time(stop) * 1000
 
 
-def graph_times(call, sets, estimate, look=None):
-    launches = max(FEWEST_LAUNCHES, int(min(100.0, GRAPH_LENGTH / estimate)))
-    launches = (launches + sets - 1) // sets * sets
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):
-        outs = [None] * sets  # an output lives until its set comes round again, as a stage's buffers do
-        for i in range(launches):
-            outs[i % sets] = call(i % sets)
-    length = launches * estimate
-    if length < SHORT_GRAPH:
-        length = timed(graph.replay)  # a single call's time has its launch in it, a graph's has not
-        for _ in range(math.ceil(WARM_TIME / length)):
-            graph.replay()
-    replays = min(max(int(ROUND_TIME / length), 3 if length < SHORT_GRAPH else 1), MOST_REPLAYS)
-    times = []
-    for i in range(replays):
-        if i + 1 == replays:
-            for out in outs:
-                if out is not None:
-                    out.fill_(math.nan)
+class Timed:
+    def __init__(self, name, prepare, sets, causal, right):
+        self.name, self.us, self.right = name, [], right
+        self.call = prepare(sets, causal)
+        for i in range(len(sets)):  # the first calls choose, build and load kernels, too
+            hold(self.call(i), right[i])
+        estimate = min(self.once(i) for i in range(2))
+        if estimate > SLOWEST_US:
+            raise RuntimeError(f"a call takes {estimate * 1e-6:.1f} s")
+        calls = min(max(int(GRAPH_US / estimate), 4 if estimate < GRAPH_US else 1), MOST_CALLS)
+        self.calls = -(-calls // len(sets)) * len(sets)
+        self.graph, self.outs = torch.cuda.CUDAGraph(), [None] * len(sets)
+        with torch.cuda.graph(self.graph, stream=stream):
+            for i in range(self.calls):
+                self.outs[i % len(sets)] = self.call(i % len(sets))
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        self.graph.replay()
+        end.record()
+        end.synchronize()
+        self.length = between(begin, end)
+
+    def once(self, i):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         torch.cuda.synchronize()
-        times.append(timed(graph.replay) / launches)
-    if look:
-        look(graph.replay, launches, max(1, int(ENERGY_TIME / length)))
-    return times, launches, outs
+        begin.record()
+        self.call(i)
+        end.record()
+        end.synchronize()
+        return between(begin, end)
+
+    def sample(self):
+        """(us, MHz, W) of a round."""
+        for outputs in self.outs:
+            for output in outputs:
+                output.fill_(math.nan)
+        torch.cuda.synchronize()
+        before = state_now()
+        begin, warm, end = (torch.cuda.Event(enable_timing=True) for _ in range(3))
+        begin.record()
+        for _ in range(math.ceil(WARM_US / self.length)):
+            self.graph.replay()
+        warm.record()
+        replays = math.ceil(TIMED_US / self.length)
+        for _ in range(replays):
+            self.graph.replay()
+        end.record()
+        time.sleep(WARM_US / 2e6)  # the clock is read while the GPU is busy
+        mhz = state_now()[0]
+        end.synchronize()
+        self.us.append(between(warm, end) / replays / self.calls)
+        watts = (state_now()[1] - before[1]) / between(begin, end) * 1e6
+        for outputs, right in zip(self.outs, self.right):
+            hold(outputs, right)
+        return self.us[-1], mhz, watts
 
 
-def text(times):
-    return " ".join(f"{t:.3f}" for t in times)
-
-
-def torch_call(inputs, causal):
-    def call(i):
-        q, k, v = inputs[i]
-        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
-    return call
-
-
-def flash_call(function, dtype, inputs, causal):
-    converted = [[x.to(dtype).transpose(1, 2).contiguous() for x in one] for one in inputs]
-
-    def call(i):
-        out = function(*converted[i], causal=causal)
-        return (out[0] if isinstance(out, tuple) else out).transpose(1, 2)  # a view: [B, H, S, D] again
-    return call
-
-
-def run_case(program, call, word, plan, right):
-    shape = word
-    warm_sets, all_sets, flushes = plan
-
-    def sample(figure, times):
-        add("sample", program, shape, figure, round_number, text(times))
-
-    def wrong(out, i):
-        worst = (out[-1, -1, -64:].float() - right[i]).abs().max().item()
-        return None if worst <= 5e-3 else f"its last rows are off by {worst:.2g}"  # NaN is never within
-
-    torch.cuda.synchronize()
-    for i in range(all_sets):  # the first calls choose and load kernels, too
-        if problem := wrong(call(i), i):
-            add("case", program, shape, "failed", problem)
-            return
-    torch.cuda.synchronize()
-    timed(lambda: call(0))
-    estimate = timed(lambda: call(1))
-    if estimate > 2e6:
-        add("case", program, shape, "skipped", "more than 2 s a call")
-        return
-    figures = [("graph", warm_sets, "")] + ([("graph_flushed", all_sets, "_flushed")] if flushes else [])
-    for figure, sets, suffix in figures:
-        look = (lambda *replays: see(program, shape, *replays)) if figure == "graph" and round_number == 1 and not quick else None
-        times, launches, outs = graph_times(call, sets, estimate, look)
-        for i, out in enumerate(outs):
-            if problem := wrong(out, i):
-                add("case", program, shape, "failed", problem + " after timing")
-                return
-        del outs
-        sample(figure, times)
-        add("fact", program, shape, "launches_per_graph" + suffix, launches)
-        add("fact", program, shape, "sets" + suffix, sets)
-    count = min(max(int(ROUND_TIME / 2 / estimate), 1), MOST_CALLS)
-    for figure, flush in [] if quick else [("call", False)] + ([("call_flushed", True)] if flushes else []):
-        trash = torch.empty(2 * L2 if flush else 1, dtype=torch.uint8, device="cuda")
-        times = []
-        for i in range(0 if count < MOST_CALLS else -IDLE_CALLS, count):
-            if flush:
-                trash.fill_(i % 7)
-            torch.cuda.synchronize()
-            us = timed(lambda: call((i + IDLE_CALLS) % warm_sets))
-            if i >= 0:
-                times.append(us)
-        sample(figure, times)
-    add("case", program, shape, "ok", "")
-
-
-def ceilings():
-    n = 8192
-    a, b = (torch.randn(n, n, dtype=torch.float16, device="cuda") for _ in range(2))
-    out = torch.empty(n, n, dtype=torch.float16, device="cuda")
-    product = lambda: torch.matmul(a, b, out=out)
-    timed(product)  # chooses and loads a kernel
-    times, _, _ = graph_times(lambda i: (product(), None)[1], 1, timed(product))
-    add("ceiling", "matrix_fp16_tflops", round_number, text([2 * n**3 / t * 1e-6 for t in times]))
-    size = 1 << 32  # no graph: its copy node runs a slower copy than a plain call does
-    x, y = (torch.empty(size, dtype=torch.uint8, device="cuda") for _ in range(2))
-    x.random_()
-    timed(lambda: y.copy_(x))
-    add("ceiling", "copy_gbs", round_number, text([2 * size / timed(lambda: y.copy_(x)) * 1e-3 for _ in range(MOST_REPLAYS)]))
+def table(word, timed, flop):
+    """Lines of a shape, the fastest program first; a lead divides the fastest peer's time by the program's, round by round."""
+    peers = [t for t in timed if t.name not in libraries]
+    fastest = min(peers, key=lambda t: statistics.median(t.us), default=None)
+    lines = [f"({word})"]
+    for t in sorted(timed, key=lambda t: statistics.median(t.us)):
+        us = statistics.median(t.us)
+        lead = sorted(peer / own for peer, own in zip(fastest.us, t.us)) if fastest else []
+        says = f"{statistics.median(lead):7.3f} ({lead[0]:.3f} to {lead[-1]:.3f})" if lead else ""
+        lines.append(f"  {t.name:<32} {us:10.2f} us {flop / us * 1e-6:8.1f} TFLOP/s {says}")
+    return "\n".join(lines)
 
 
 def main():
-    add("meta", "torch", torch.__version__)
-    add("meta", "cudnn", torch.backends.cudnn.version())
-    add("meta", "multiprocessors", torch.cuda.get_device_properties(0).multi_processor_count)
-    torch.manual_seed(round_number)
-    terminal, begin = sys.stderr.isatty(), time.monotonic()
-    with torch.no_grad(), torch.cuda.stream(stream):
-        if not quick:
-            ceilings()
-        torch.cuda.empty_cache()
-        for done, word in enumerate(shapes):
-            left = f"about {(time.monotonic() - begin) * (len(shapes) - done) / done:.0f} s left" if done else "no estimate yet"
-            print(f"{chr(13) + chr(27) + '[K' if terminal else ''}[{done + 1}/{len(shapes)}] PyTorch {word}, "
-                  f"{len(shapes) - done - 1} more after it, {left}", end="" if terminal else "\n", file=sys.stderr, flush=True)
-            B, H, S, D = map(int, word.split(",")[:4])
-            set_bytes = 4 * B * H * S * D * 2
-            warm_sets = min(max(L2 * 3 // 4 // set_bytes, 2), 4)
-            flushes = set_bytes <= 2 * L2 and not quick
-            all_sets = max(warm_sets, 2 * L2 // set_bytes + 2) if flushes else warm_sets
-            inputs = [[torch.randn(B, H, S, D, dtype=torch.float16, device="cuda") for _ in range(3)] for _ in range(all_sets)]
-            for q, k, _ in inputs:
-                q.mul_(chosen["amplitude"]), k.mul_(chosen["amplitude"])
-            right = []  # of the last 64 rows of the last head, in fp64
-            for q, k, v in inputs:
-                scores = q[-1, -1, -64:].double() @ k[-1, -1].double().T / math.sqrt(D)
-                if word.endswith("causal"):
-                    hidden = torch.arange(S, device="cuda")[None] > torch.arange(max(S - 64, 0), S, device="cuda")[:, None]
-                    scores.masked_fill_(hidden, -math.inf)
-                right.append((scores.softmax(-1) @ v[-1, -1].double()).float())
-            causal, plan = word.endswith("causal"), (warm_sets, all_sets, flushes)
-            call = torch_call(inputs, causal)
-            for backend in BACKENDS:
+    gpu, date = torch.cuda.get_device_name(), datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%MZ")
+    driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True).stdout.split()
+    where = f"{gpu}, driver {(driver or ['unknown'])[0]}, CUDA {torch.version.cuda}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {date}"
+    command = " ".join(["peers.py", *(x for x in sys.argv[1:] if "=" in x and not x.startswith("out="))])
+    rows = [f"# {where}; {command}: us of a call in a CUDA graph, after 150 ms of the same, programs in turns\n",
+            "date,gpu,program,shape,round,us,MHz,W\n"]
+    torch.manual_seed(1)
+    print(where, "a lead is the fastest peer's time over the program's: median (least to most) of the rounds", sep="\n", flush=True)
+    everything, begun = programs(), time.monotonic()
+    for done, word in enumerate(shapes):
+        B, H, S, D = map(int, word.split(",")[:4])
+        causal = word.endswith("causal")
+        left = f"about {(time.monotonic() - begun) * (len(shapes) - done) / done:.0f} s left" if done else "no estimate yet"
+        print(f"[{done + 1}/{len(shapes)}] {word}, {len(everything)} programs, {left}", file=sys.stderr, flush=True)
+        bytes_of_set = (7 if BACKWARD else 4) * B * H * S * D * 2
+        count = min(max(torch.cuda.get_device_properties(0).L2_cache_size * 3 // 4 // bytes_of_set, 2), 4)
+        sets = [[torch.randn(B, H, S, D, dtype=torch.float16, device="cuda") for _ in range(4 if BACKWARD else 3)] for _ in range(count)]
+        for one in sets:
+            for x in one[:2]:
+                x.mul_(amplitude)
+        right = [right_answer(one, causal) for one in sets]
+        timed = []
+        with torch.cuda.stream(stream), torch.set_grad_enabled(BACKWARD):
+            for name, prepare in everything.items():
                 try:
-                    if backend == "default":
-                        run_case("torch_default", call, word, plan, right)
-                    else:
-                        with sdpa_kernel(KINDS[backend]):
-                            run_case("torch_" + backend, call, word, plan, right)
-                except RuntimeError as e:
-                    add("case", "torch_" + backend, word, "failed", str(e).splitlines()[0].replace("\t", " "))
-            for name, (function, dtype) in FLASH.items():
-                if function:
-                    try:
-                        run_case(name, flash_call(function, dtype, inputs, causal), word, plan, right)
-                    except RuntimeError as e:
-                        add("case", name, word, "failed", str(e).splitlines()[0].replace("\t", " "))
-            del inputs, right
-            torch.cuda.empty_cache()
-    if terminal:
-        print("\r\033[K", end="", file=sys.stderr)
-    output = "\n".join(lines) + "\n"
-    if chosen["out"]:
-        try:
-            with open(chosen["out"], "w") as file:
-                file.write(output)
-        except OSError as e:
-            refuse(f"out={chosen['out']}: {e.strerror}")
-    else:
-        print(output, end="")
+                    timed.append(Timed(name, prepare, sets, causal, right))
+                except Exception as e:  # a peer may refuse in any way
+                    print(f"peers: {name} on {word} is not timed: {(str(e) or type(e).__name__).splitlines()[0]}", file=sys.stderr)
+                    torch.cuda.synchronize()
+            for i in range(rounds):
+                for t in timed[i % max(len(timed), 1):] + timed[:i % max(len(timed), 1)]:
+                    us, mhz, watts = t.sample()
+                    rows.append(f"{date},{gpu},{t.name},{word.replace(',', ' ')},{i + 1},{us:.3f},{mhz:.0f},{watts:.0f}\n")
+        print(table(word, timed, (2.5 if BACKWARD else 1) * 4 * B * H * S * S * D * (0.5 if causal else 1)), flush=True)
+        if chosen["out"]:  # a run that is cut off keeps what it has
+            try:
+                Path(chosen["out"]).write_text("".join(rows))
+            except OSError as e:
+                refuse(f"out={chosen['out']}: {e.strerror}")
+        del timed, sets, right
+        torch.cuda.empty_cache()
 
 
 main()

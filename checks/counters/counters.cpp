@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "checks/acceptance/report.hpp"
-#include "checks/bench/bench_samples.hpp"
+#include "checks/bench/shapes.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/counters/floor.hpp"
 #include "checks/runner/commands.hpp"

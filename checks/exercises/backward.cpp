@@ -9,7 +9,7 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/same_bits.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/bench/bench_samples.hpp"
+#include "checks/bench/shapes.hpp"
 #include "checks/bugs/backward_parts.hpp"
 #include "checks/exercises/counts.hpp"
 #include "checks/exercises/predict.hpp"

@@ -8,7 +8,7 @@
 
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/format.hpp"
-#include "checks/bench/bench_samples.hpp"
+#include "checks/bench/shapes.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/runner/commands.hpp"
 #include "common/stage.hpp"

@@ -10,7 +10,7 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/sampling.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/bench/bench_samples.hpp"
+#include "checks/bench/shapes.hpp"
 #include "checks/bugs/signature.hpp"
 #include "checks/exercises/predict.hpp"
 #include "checks/exercises/rule.hpp"
@@ -71,10 +71,10 @@ Score mask_score(const Sight& sight, const Request& r, const Shape& shape) {
   std::printf("%s: your rule marks %zu elements, %s are %zu%s\n", text(shape).c_str(), yours, in_words(seen), theirs,
               differing ? "" : ": the same");
   if (differing == 0) return {1};
-  record("near", format("%s: your rule marks %zu elements, %zu of them rightly; it misses %zu. %s:",
-                        text(shape).c_str(), yours, both, theirs - both, of.c_str()));
-  for (const std::string& line : map) record("near", line);
-  return {};
+  map.insert(map.begin(), of + ":");
+  map.insert(map.begin(), format("%s: your rule marks %zu elements, %zu of them rightly; it misses %zu.",
+                                 text(shape).c_str(), yours, both, theirs - both));
+  return {.near = map};
 }
 
 Score formula_score(const Request& r, const Shape& shape) {
@@ -234,10 +234,14 @@ int predict_with(const Sight& sight, std::span<char*> args) {
     for (const Shape& shape : request.shapes) {
       const Score one = found->second(sight, request, shape);
       all.right += one.right, all.asked += one.asked;
+      // One map is enough: of the first shape that differs.
+      const std::size_t lines = all.near.empty() ? one.near.size() : std::min<std::size_t>(one.near.size(), 1);
+      all.near.insert(all.near.end(), one.near.begin(), one.near.begin() + std::ptrdiff_t(lines));
     }
     return all;
   };
   const Score all = score_of(words.require("say"));
+  for (const std::string& line : all.near) record("near", line);
   std::istringstream nears(words.get("near").value_or(""));
   for (std::string near; std::getline(nears, near);)
     if (const Score one = score_of(near); one.right == one.asked) record("accepted", near);

@@ -24,9 +24,10 @@ struct Request {
 // Of shape=, inputs=, copies= and seen=.
 Request read_request(const KeyValues& words);
 
-// Of what is asked, how much is right.
+// Of what is asked, how much is right; and what a wrong rule is answered with, a map behind its first line.
 struct Score {
   int right = 0, asked = 1;
+  std::vector<std::string> near = {};
 };
 
 // An output of a launch, a mark for each element: . right, # wrong, N NaN, ~ never written.

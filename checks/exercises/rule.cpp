@@ -135,14 +135,28 @@ std::string Rule::marks(Element e) const {
 
 std::vector<std::string> rule_map(const std::string& yours, const std::string& seen, int columns,
                                   const std::string& what) {
-  constexpr int CELLS = 16, MOST_LINES = 12;
-  const int width = std::max(1, columns / CELLS);
-  const auto cells = [&](const std::string& marks, int row) {
+  constexpr int CELLS = 16, MOST_LINES = 12, HIGHEST = 64;
+  const int width = std::max(1, columns / CELLS), rows = int(yours.size()) / columns;
+  const auto row_of = [&](const std::string& marks, int row) {
+    return std::string_view(marks).substr(std::size_t(row) * columns, std::size_t(columns));
+  };
+  // As many rows a line as are alike in what is seen: a wrong rule then differs in few lines, and its period shows.
+  int height = HIGHEST;
+  const auto blocks_are_alike = [&] {
+    for (int row = 0; row < rows; ++row)
+      if (row_of(seen, row) != row_of(seen, row / height * height)) return false;
+    return true;
+  };
+  while (!blocks_are_alike()) height /= 2;
+  const auto cells = [&](const std::string& marks, int first, int end) {
     std::string line;
-    for (int cell = 0; cell < columns / width; ++cell) {
-      const auto begin = marks.begin() + row * columns + cell * width;
-      const auto marked = std::count(begin, begin + width, '#');
-      line += marked == width ? '#' : marked ? '+' : '.';
+    for (int column = 0; column < columns / width * width; column += width) {
+      int marked = 0;
+      for (int row = first; row < end; ++row) {
+        const std::string_view cell = row_of(marks, row).substr(std::size_t(column), std::size_t(width));
+        marked += int(std::ranges::count(cell, '#'));
+      }
+      line += marked == width * (end - first) ? '#' : marked ? '+' : '.';
     }
     return line;
   };
@@ -152,14 +166,15 @@ std::vector<std::string> rule_map(const std::string& yours, const std::string& s
     bool same;
   };
   std::vector<Line> lines;
-  for (int row = 0; row < int(yours.size()) / columns; ++row) {
-    const std::size_t at = std::size_t(row) * columns;
-    const bool same = yours.compare(at, columns, seen, at, columns) == 0;
-    const std::string text = cells(yours, row) + "  " + cells(seen, row) + (same ? "" : "  differ");
+  for (int row = 0; row < rows; row += height) {
+    const int end = std::min(rows, row + height);
+    const std::size_t at = std::size_t(row) * columns, size = std::size_t(end - row) * columns;
+    const bool same = yours.compare(at, size, seen, at, size) == 0;
+    const std::string text = cells(yours, row, end) + "  " + cells(seen, row, end) + (same ? "" : "  differ");
     if (!lines.empty() && lines.back().text == text)
-      lines.back().last = row;
+      lines.back().last = end - 1;
     else
-      lines.push_back({row, row, text, same});
+      lines.push_back({row, end - 1, text, same});
   }
   const auto differs = std::ranges::find(lines, false, &Line::same);
   const auto padded = [](std::string text, std::size_t size) {
@@ -173,7 +188,8 @@ std::vector<std::string> rule_map(const std::string& yours, const std::string& s
     map.push_back("  " + padded(std::to_string(line->first) + last, 14) + line->text);
   }
   if (line != lines.end()) map.push_back("  and " + std::to_string(lines.end() - line) + " more lines");
-  map.push_back("  # all, + some, . none of " + std::to_string(width) + " columns");
+  map.push_back("  a character is " + std::to_string(height) + (height > 1 ? " rows" : " row") + " x " +
+                std::to_string(width) + " columns: # all, + some, . none");
   return map;
 }
 

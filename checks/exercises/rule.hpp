@@ -30,7 +30,7 @@ class Rule {
 };
 
 // A map of a head's rows for a learner, lines: the elements ('#', else '.') that a rule marks beside those that are seen. Several columns
-// are a cell, equal rows one line, and the lines begin just before the first that differs.
+// and as many rows as are seen alike are a cell, equal rows one line, and the lines begin just before the first that differs.
 std::vector<std::string> rule_map(const std::string& yours, const std::string& seen, int columns,
                                   const std::string& what);
 

@@ -287,35 +287,33 @@ def mbarrier_full(p):
     p.box(6.3, top + complete * row, 1.58, 2 * row, "go on; phase 1\nhas begun", 9, fill=PALE[4])
 
 
-# --- rows that are used twice -------------------------------------------------------------------------------------------------
+# --- shared memory that is used twice, and how much of it a block takes --------------------------------------------------------
 
 
-@figure("scratch-row", 3.55)
+@figure("scratch-row", 2.05)
 def scratch_row(p):
-    at, y0 = (lambda byte: 1.55 + 6.3 * byte / 272), 0.3
-    for i, (text, size, colour, drawn) in enumerate(
-        (
-            ("a  store_matrix_sync\nwrites scores, floats", 4, BLUE, True),
-            ("b  a lane reads the\nscores of its keys", 4, BLUE, False),
-            ("c  it writes weights,\nfp16, from the start", 2, ORANGE, True),
-            ("d  load_matrix_sync\nreads matrix_a", 2, ORANGE, False),
-        )
-    ):
-        y, tall = y0 + 0.72 * i, 0.36
-        p.text(0.1, y + tall / 2, text, 8)
-        p.rect(at(0), y, at(272) - at(0), tall, fill="#f2f2f2", edge="#999", line=0.6)
-        p.text(at(264), y + tall / 2, "pad", 7, "middle")
-        for key in range(64):
-            p.rect(at(size * key), y, at(size) - at(0), tall, fill=colour if drawn else "#fff", edge="#fff" if drawn else colour, line=0.35)
-        if size == 2:
-            p.box(at(128), y, at(256) - at(128), tall, "old scores of keys 32–63: no longer used", 7, edge="#999", hatch="\\", line=0.6)
-        if i in (0, 3):
-            for key, side in ((0, "start"), (32, "start"), (63, "end")):
-                p.text(at(size * (key + (side == "end"))), y - 0.09, f"key {key}", 7, side)
-            continue
-        for key in (6, 38):  # the keys of lane 6
-            p.rect(at(size * key), y, at(size) - at(0), tall, fill=RED, edge=RED)
-            p.text(at(size * key), y - 0.09, f"lane 6: {'score' if i == 1 else 'weight'} of key {key}", 7, color=RED)
-        p.rect(at(12), y, at(4) - at(0), tall, fill=GREEN if i == 1 else "none", edge=GREEN, line=1.6)  # key 3's score, which lane 6's first weight overwrites
-        p.text(at(12), y + tall + 0.1, "lane 3: score of key 3" if i == 1 else "bytes of key 3's score", 7, color=GREEN)
-    p.axis(at(0), at(272) - at(0), 272, range(0, 257, 32), 3.0, 3.1, "byte of the row")
+    left, cell, tall = 1.75, 0.76, 0.42
+    p.text(left - 0.12, 0.55 + tall / 2, "scores, floats", 9, "end")
+    p.text(left - 0.12, 1.2 + tall / 2, "weights, fp16", 9, "end")
+    for key in range(8):
+        hit = key == 3
+        p.box(left + cell * key, 0.55, cell, tall, f"key {key}", 8.5, fill=PALE[1] if hit else PALE[0], edge=RED if hit else BLUE, line=1.6 if hit else 0.8)
+    for key in range(16):
+        hit = key == 6
+        p.box(left + cell / 2 * key, 1.2, cell / 2, tall, key, 8.5, fill=PALE[1] if hit else "#fff", edge=RED if hit else BLUE, line=1.6 if hit else 0.8)
+    p.text(left + 3 * cell, 0.36, "lane 3 must have read this score ...", 9, color=RED)
+    p.text(left + 3 * cell, 1.85, "... before lane 6 writes its weight over it", 9, color=RED)
+    p.text(left, 0.12, "the first 32 bytes of a row", 8.5)
+
+
+@figure("blocks-on-an-sm", 1.75)
+def blocks_on_an_sm(p):
+    left, whole = 1.1, 6.7
+    for row, (name, kib, parts) in enumerate((("v2c6", 99.5, "3 slots for K, 3 for V, Q, O, scratch"), ("v2c7", 54.5, "K, V, O, scratch"))):
+        y, tall, width = 0.3 + 0.62 * row, 0.44, whole * kib / 228
+        p.text(left - 0.12, y + tall / 2, name, 9.5, "end", bold=True)
+        p.rect(left, y, whole, tall, fill="#f2f2f2", edge="#999", line=0.6)
+        for block in range(int(228 // kib)):
+            p.box(left + width * block, y, width, tall, f"block {block}: {parts}" if row == 0 else f"block {block}:\n{parts}", 7.6, fill=PALE[0], edge=BLUE)
+    p.text(left, 0.14, "shared memory of one SM, 228 KiB", 8.5)
+    p.text(left, 1.62, "8 warps compute on an SM in v2c6, 16 in v2c7. Grey: too little for one more block.", 8.5)

@@ -18,7 +18,7 @@ static constexpr Command FORWARD[] = {
     {"bits", bits_command, "bits [quick=1]                         a digest of each output, bit by bit"},
 #ifdef LAB_GPU
     {"bench", bench_command,
-     "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [amplitude=x] [round=N] [out=FILE]"},
+     "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [amplitude=x]    how long a call takes"},
 #else
     {"trace", trace_command,
      "trace [shape=B,H,S,D[,causal]] [tile=N] [json=FILE] [check=1]    a block's steps, for ui.perfetto.dev"},
@@ -44,7 +44,7 @@ static constexpr Command BACKWARD[] = {
     {"card", backward_card_command, "card [shape=...] [inputs=...]           an exercise's case"},
     {"counts", backward_counts_command, "counts shape=B,H,S,D[,causal]           what a block of each kernel does"},
 #ifdef LAB_GPU
-    {"bench", backward_bench_command, "bench [shape=LIST]                      how long a call takes"},
+    {"bench", bench_command, "bench [shape=LIST]                      how long a call takes"},
 #endif
 };
 
@@ -64,8 +64,6 @@ static constexpr Command KERNELS[] = {
     {"broken-version", broken_version_command, "broken-version NAME KERNEL...    the acceptance of what never worked"},
     {"racecheck", racechecks_command, "racecheck [short=1] KERNEL...    each race check"},
     {"evolve", evolve_command, "evolve BACKEND STAGE [KEY=VALUE...]    the elite loop, until the time is spent"},
-    {"bench-table", bench_table_command,
-     "bench-table NAME CSV SAMPLES...    a run of the benchmark, written and printed"},
 };
 
 extern "C" std::span<const Command> lab_commands(Pass pass) {

@@ -38,7 +38,6 @@ int same_bits_command(std::span<char*> args);         // acceptance/same_bits.cp
 int backward_predict_command(std::span<char*> args);  // exercises/backward.cpp
 int backward_card_command(std::span<char*> args);     // exercises/backward.cpp
 int backward_counts_command(std::span<char*> args);   // exercises/backward.cpp
-int backward_bench_command(std::span<char*> args);    // bench/gpu/backward_bench.cpp
 
 int drill_command(std::span<char*> args);         // exercises/drills/drill.cpp
 int order_command(std::span<char*> args);         // exercises/drills/drill.cpp
@@ -49,7 +48,6 @@ int check_harness_command(std::span<char*> args);   // bugs/reproduce.cpp
 int broken_version_command(std::span<char*> args);  // bugs/reproduce.cpp
 int racechecks_command(std::span<char*> args);      // bugs/reproduce.cpp
 int evolve_command(std::span<char*> args);          // search/evolve.cpp
-int bench_table_command(std::span<char*> args);     // bench/bench_table.cpp
 
 // Runs the command that these words name. Exit status: 0 good, 1 red, 2 bad input, 3 nothing could be looked at (a GPU
 // that cannot run this stage, or one that does not show a bug).

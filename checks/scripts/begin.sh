@@ -17,7 +17,7 @@ PROGRAMS="JOBS CXX CXXFLAGS NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON SANITIZE M
 saying() { is_in predict "$goals" && fail "predict takes it as say='...', as in make predict n=1 say='row % 16 < 4'"; }
 words_of() {  # of a goal that would otherwise ignore a word in silence
   case $1 in
-    exercise) echo n again ;; hint|try) echo n ;; predict) echo n say ;; solution) echo n give-up ;;
+    exercise) echo n again all ;; hint|try) echo n ;; predict) echo n say ;; solution) echo n give-up ;;
     check) echo file args include quick seconds ;; grade) echo json seed assigned ;; probe) echo what sample only check ;; *) return 1 ;;
   esac
 }

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/bench/bench_samples.hpp"
+#include "checks/bench/shapes.hpp"
 #include "reference/bad_input.hpp"
 #include "reference/hash.hpp"
 

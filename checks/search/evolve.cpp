@@ -9,7 +9,7 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/whole_file.hpp"
-#include "checks/bench/bench_samples.hpp"
+#include "checks/bench/shapes.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/search/elite.hpp"
 

@@ -2,7 +2,7 @@
 // calls, rows, us (a figure a round); or one line "refused GUARD: WHAT", and status 1.
 #include <cstdio>
 
-#include "checks/bench/bench_samples.hpp"
+#include "checks/bench/shapes.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/search/validator.hpp"
 

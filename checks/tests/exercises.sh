@@ -78,6 +78,13 @@ i=0; while [ $i -le "$budget" ]; do i=$((i + 1)); echo "B=$i # a case"; done > "
 has "too many cases" "$( (check_cases) 2>&1)" "has $((budget + 1)) cases; the budget is $budget"
 echo '# none' > "$source"; has "no case" "$( (check_cases) 2>&1)" "has no case"
 
+# A red step's report is shown, unless it names lines that the card asks for.
+file=work/07/kernel.cu predict_first=first n=7
+red_of() { hidden=$1; show_red step "$2" | tail -n +2; }
+has "a report that begins with a number" "$(red_of '' '1 step: work/07/kernel.cu:3: a race')" "work/07/kernel.cu:3: a race"
+has "lines that are asked for" "$(red_of 1 'a race at work/07/kernel.cu:3: x')" "make predict n=7 first, then it is shown"
+has "a report without lines" "$(red_of 1 'the answer is wrong')" "the answer is wrong"
+
 # An exercise's file, and half a solution.
 find_exercise 'a producer WARP'; is "by name" "$number $stage $handed" "216 drill-producer kernel.cu"
 has "no such exercise" "$( (find_exercise frist) 2>&1)" "no exercise 'frist'"
@@ -121,6 +128,10 @@ echo '// mine' >> work/01/kernel.cu; has "begun anew" "$(n=1 again=1 ex exercise
 has "kept" "$(cat work/01/kernel.cu.1)" "// mine"
 is "hints are counted" "$(for i in 1 2 3 4; do n=1 ex hint | head -1; done)" "$(lines 'hint 1 of 3\nhint 2 of 3\nhint 3 of 3\nhint 3 of 3')"
 has "a list" "$(n=v2b ex exercise)" "an eighth of the output is NaN       fix              10 begun, 3 hints"
+has "the core path" "$(ex exercise)" " 1.  n=1    an eighth of the output is NaN        10 minutes  begun, 3 hints"
+has "the next is the first that is not done" "$(echo '01 done' >> work/state.txt; ex exercise)" "1 of 12 done, 295 minutes left. Next: make exercise n=11"
+sed -i '$d' work/state.txt
+has "all" "$(all=1 ex exercise | tail -1)" "0 of $(index | wc -l) done"
 has "not shown before it is done" "$(n=1 ex solution)" "exercise 01 is not done; make solution n=1 give-up=1 shows it all the same"
 for bad in 'row; touch x' '$(touch x)' '`touch x`' "row' touch x '" 'row[1]' 'row{' 'row"'; do has "no rule: $bad" "$(n=1 say=$bad ex predict)" "a rule is made of"; done
 is "nothing was run" "$(ls)" "$(lines 'build\nchecks\nstages\nwork\nwriteups')"
@@ -141,8 +152,15 @@ has "as JSON" "$(cat out.json)" '"score": 8, "max_score": 10, "output": "passed;
 has "nobody is assigned" "$(assigned=, ex grade)" "names no exercise"
 cd "$root" || exit 2
 
-# The course assigns what there is, with its minutes.
+# The core path has one order: of its exercises' files, of the two evenings' pages; and what an exercise comes after is behind a learner.
 index > "$tmp/index"
+order=$(awk -F'|' '$9 { print $9 + 0, $1 }' "$tmp/index" | sort -n)
+is "the core's places" "$(echo "$order" | cut -d' ' -f1)" "$(seq 12)"
+is "the core on the evenings" "$(grep -oh 'make exercise n=[0-9]*' writeups/ampere-in-one-evening.md writeups/hopper-in-one-evening.md | sed 's/.*=//' | awk '!seen[$1]++')" "$(echo "$order" | cut -d' ' -f2)"
+is "what comes after what" "$(awk -F'|' 'FNR == NR { exercise[$8] = 1; place[$8] = $9 + 0; next }
+  $9 { count = split($5, word, " "); for (i = 1; i <= count; i++) if (word[i] in exercise && (!place[word[i]] || place[word[i]] > $9 + 0)) print $2 " is before " word[i] }' "$tmp/index" "$tmp/index")" ""
+
+# The course assigns what there is, with its minutes.
 is "the course's minutes" "$(awk -F'|' 'FILENAME ~ /index/ { minutes[$1 + 0] = $4; next } /^\| .*`.*` \| [0-9]+ \|$/ { weeks++; split($0, cell, "`"); count = split(cell[2], n, " "); sum = 0
     for (i = 1; i <= count; i++) sum += minutes[n[i] + 0]; split(cell[3], last, "|"); if (sum != last[2] + 0) print $0 ": " sum } END { print weeks " weeks" }' "$tmp/index" writeups/teaching.md)" "8 weeks"
 echo "$passed passed, $failed failed"

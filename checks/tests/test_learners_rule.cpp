@@ -45,10 +45,14 @@ TEST_CASE("rules: a wrong one is answered with a map of what it marks beside wha
                                  "  0 to 7        ................  ................",
                                  "  8 to 15       +...............  ################  differ",
                                  "  16 to 39      ................  ................",
-                                 "  # all, + some, . none of 2 columns"});
+                                 "  a character is 8 rows x 2 columns: # all, + some, . none"});
+  // A rule with a period of its own is a line where rows are seen alike, and one row too few is some of eight.
+  for (int row = 0; row < 40; ++row) yours.replace(std::size_t(row) * 32, 32, 32, row % 3 ? '.' : '#');
+  CHECK(rule_map(yours, seen, 32, "NaN")[2] == "  8 to 15       ++++++++++++++++  ################  differ");
+  CHECK(rule_map(yours, seen, 32, "NaN").size() == 5);
   for (int row = 0; row < 40; row += 2) seen[std::size_t(row) * 32 + 31] = '#';
   const std::vector<std::string> map = rule_map(yours, seen, 32, "wrong");
-  CHECK(map[1] == "  0             ................  ...............+  differ");
+  CHECK(map[1] == "  0             ################  ...............+  differ");
   CHECK(map.size() == 15);
   CHECK(has(map[13], "more lines"));
 }

@@ -5,7 +5,7 @@
 
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/whole_file.hpp"
-#include "checks/bench/bench_samples.hpp"
+#include "checks/bench/shapes.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/exercises/counts.hpp"
 #include "checks/runner/commands.hpp"

@@ -26,7 +26,7 @@ END {
   works = kind == "predict" ? "" : kind == "test" ? "cases.txt" : "kernel.cu"
   printf "# %02d %s\n\n%s minutes", get("n"), get("name"), get("minutes")
   if (short) printf "; stage [%s](../../writeups/stages/%s.md)", stage, stage
-  after = get("after"); gsub(/ +/, ", ", after)
+  after = get("after"); gsub(/ +/, ", ", after); gsub(/-/, " ", after)
   printf "%s\n\n%s\n", after == "" ? "" : "; after " after, get(kind == "fix" ? "symptom" : "task")
   if (kind == "fix" || kind == "hole") print "\nThe page of " short " and stages/" stage "/kernel.cu show the right lines: keep both closed."
   if (questions) {

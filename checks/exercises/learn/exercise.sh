@@ -5,7 +5,7 @@
 set -u
 . checks/exercises/learn/functions.sh
 goal=$1; shift
-number_given=${n:-}; again=${again:-} say=${say:-} assigned=${assigned:-} json=${json:-} seed=${seed:-}
+number_given=${n:-}; all=${all:-} again=${again:-} say=${say:-} assigned=${assigned:-} json=${json:-} seed=${seed:-}
 tell= explain= grading= is_built= own_only= state=work/state.txt
 
 # --- what is known of a learner: a line for each fact, "07 hint", "07 try", "07 done", "07 shown", "07 said RIGHT LATE WORDS" ---
@@ -19,15 +19,6 @@ known() {  # sets hints tries finished gave_up said (how many) right_at (the fir
     END { printf "hints=%d tries=%d finished=%d gave_up=%d said=%d right_at=%d late=%d first_right=%d first_late=%d\n", \
       hints, tries, finished, gave_up, said, right_at, late, first_right, first_late }' "$(test -f $state && echo $state || echo /dev/null)")"
 }
-wrapped() {  # lines of at most a window's width, broken at blanks; what continues a line is indented as it is, and two blanks more
-  columns=$(stty size 2> /dev/null <&1 | cut -d' ' -f2); [ "${columns:-0}" -ge 40 ] || columns=100
-  awk -v most="$columns" '{ begin = $0; sub(/[^ ].*/, "", begin); begin = "    " begin; now = begin; first = 1
-    for (i = 1; i <= NF; i++) {
-      if (!first && length(now) + 1 + length($i) > most) { print now; now = begin "  "; first = 1 }
-      now = now (first ? "" : " ") $i; first = 0
-    }
-    print now }'
-}
 lies_there() { [ -f "$file" ] || fail "there is no $file; $(command_of exercise) lays it out"; }
 # The card asks which lines the race check names, and nothing is predicted yet: then they are not shown.
 asked_first() { known; [ "$predict" = lines ] && [ "$said$finished$gave_up" = 000 ] && is_given "$file"; }
@@ -39,7 +30,7 @@ answers_sheet() {
   i=0; while [ $i -lt "$count" ]; do i=$((i + 1)); printf '\n## %d. %s\n\n' $i "$(block question $i | tr '\n' ' ' | sed 's/ $//')"; done
 }
 
-list() {  # WORD: a kind, or a stage by either name; none: all. Nothing where there is no such
+list() {  # WORD: a kind, or a stage by either name, or all; none: the core path. Nothing where there is no such
   mkdir -p work
   index | awk -F'|' -v word="$1" -v state=$state -v begun="$(ls work)" '
     BEGIN { while ((getline line < state) > 0) {
@@ -50,18 +41,28 @@ list() {  # WORD: a kind, or a stage by either name; none: all. Nothing where th
             split(begun, folders, "\n"); for (i in folders) there[folders[i]] }
     { stage = $6; drill = stage ~ /^checks/; sub(/\/(bugs|exercises)?\/?[^\/]*$/, "", stage); sub(/.*\//, "", stage)
       short = drill ? "" : stage; sub(/_.*/, "", short) }
-    word != "" && $3 != word && (drill || (stage != word && short != word)) { next }
-    !count++ { printf "%-4s %-6s %-36s %-11s %-7s %-16s %s\n", "n", "stage", "name", "kind", "minutes", "state", "after" }
-    { number = sprintf("%02d", $1); is = number in how ? how[number] : number in there ? "begun" : "open"
-      if (is == "done") done++; else { minutes += $4; if (!next_one) next_one = $1 }
+    word == "" ? !$9 : word != "all" && $3 != word && (drill || (stage != word && short != word)) { next }
+    !count++ && word != "" { printf "%-4s %-6s %-36s %-11s %-7s %-16s %s\n", "n", "stage", "name", "kind", "minutes", "state", "after" }
+    { number = sprintf("%02d", $1); is = number in how ? how[number] : number in there ? "begun" : "open"; place = word == "" ? $9 + 0 : count
+      if (is == "done") done++; else { minutes += $4; if (!next_one || place < next_place) { next_one = $1; next_place = place } }
       if (number in hints) is = is ", " hints[number] (hints[number] == 1 ? " hint" : " hints")
-      line = sprintf("%-4s %-6s %-36s %-11s %7d %-16s %s", number, short, $2, $3, $4, is, $5); print line }
-    END { if (count) print "\n" done + 0 " of " count " done; " minutes + 0 " minutes left. " \
-      (next_one ? "make exercise n=" next_one " lays one out, " : "") "n=v2c9 lists a stage'"'"'s, n=faster a kind." }'
+      if (word == "") path[place] = sprintf("%2d.  %-6s %-36s %3d minutes  %s", place, "n=" $1, $2, $4, is)
+      else printf "%-4s %-6s %-36s %-11s %7d %-16s %s\n", number, short, $2, $3, $4, is, $5 }
+    END {
+      for (i = 1; i in path; i++) print path[i]
+      if (count) print "\n" done + 0 " of " count " done, " minutes + 0 " minutes left. " (next_one ? "Next: make exercise n=" next_one : "") \
+        (word == "" ? "\nAll exercises: make exercise all=1 (n=v2c9: of a stage, n=faster: of a kind)" : "") }'
+}
+core_table() {  # for the README: the core path, FROM its place TO
+  echo '| exercise | what it is about | minutes |'; echo '|---|---|--:|'
+  index | awk -F'|' -v from="$1" -v to="$2" '
+    $9 { place = $9 + 0; text = $9; sub(/^[0-9]+ */, "", text); line[place] = "| `n=" $1 "` " $2 " | " text " | " $4 " |" }
+    END { for (i = from; i <= to && i in line; i++) print line[i] }'
 }
 
 exercise() {
-  list "$number_given" > "$tmp/list"
+  [ "$all" != 1 ] || all=all
+  list "${number_given:-$all}" > "$tmp/list"
   if [ -s "$tmp/list" ]; then cat "$tmp/list"; return; fi
   find_exercise "$number_given"
   mkdir -p "$dir"
@@ -109,23 +110,16 @@ try() {
   if [ -z "$red" ]; then
     note done
     echo "exercise $number ($name) passes, $took s. $(command_of solution) shows the reference's."
+    [ -z "$core" ] || list '' | sed -n 's/.*\(Next: \)/\1/p'
     block gpu 1 > "$tmp/gpu"; [ ! -s "$tmp/gpu" ] || { echo "On a GPU:"; wrapped < "$tmp/gpu"; }
     return 0
   fi
   show_red "$red" "${whole:-$says}"
-  [ ! -s "$tmp/races-says" ] || [ "$red" = "no races" ] || show_red "no races" "$(grep . "$tmp/races-whole" || cat "$tmp/races-says")"
+  [ ! -s "$tmp/races-says" ] || [ "$red" = "no races" ] || show_red "no races" "$(grep . "$tmp/races-whole" | few_lines "build/logs/learn-$number-$word-races.log" 6 | grep . || cat "$tmp/races-says")"
   as=; ! is_given "$file" || as=", and the file is as it was handed out"
   echo "$took s; $(command_of hint) helps$as."
   return 1
 }
-show_red() {  # STEP TEXT
-  text=$2
-  case $hidden$text in 1*"$file":*) 
-    text="its report names lines that the card asks for; $(command_of predict) $predict_first, then it is shown" ;;
-  esac
-  echo "  RED:  $1"; printf '%s\n' "$text" | wrapped
-}
-
 predict() {
   [ "$predict" != none ] || fail "exercise $number asks for no prediction"
   if [ -z "$say" ]; then
@@ -228,6 +222,7 @@ grade() {
 
 case $goal in
   exercise) exercise ;;
+  core-table) core_table "$@" ;;
   grade) grade ;;
   *)
     find_exercise "$number_given"

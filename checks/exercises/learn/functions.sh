@@ -18,14 +18,18 @@ runner=build/cpu/runner
 runs() { timeout 240 $runner "$@"; }                       # BUILT WORD...
 make_it() {  # LOG BUILT...
   log=$1; shift
-  [ -e build/cpu/commands.so ] || echo "building what runs kernels: once, a minute or two" >&2
+  if [ ! -e build/cpu/commands.so ]; then  # with its progress, which goes to standard error
+    echo "building what runs kernels without a GPU: once, one to three minutes; every later call takes seconds" >&2
+    $MAKE backend=cpu -s -j"$(nproc)" $runner build/cpu/commands.so > "$log" < /dev/null || return
+  fi
   $MAKE backend=cpu -s -k -j"$(nproc)" $runner build/cpu/commands.so "$@" > "$log" 2>&1 < /dev/null
 }
 signatures() { [ -z "$bug" ] || echo "build/cpu/$stage/signatures.so"; }
 
 # --- which exercises there are ---
 slug_awk='function slug(s) { s = tolower(s); gsub(/[^a-z0-9]+/, "-", s); gsub(/^-|-$/, "", s); return s }'
-# Lines n|name|kind|minutes|after|file|own|slug: `own`, whether it asks what depends on how its kernel was compiled; LAB_INDEX: a file of them.
+# Lines n|name|kind|minutes|after|file|own|slug|core: `own`, whether it asks what depends on how its kernel was compiled; `core`, its place on
+# the core path, and in a line what it is about. LAB_INDEX: a file of them.
 index() {
   [ -z "${LAB_INDEX:-}" ] || { cat "$LAB_INDEX"; return; }
   set -- /dev/null
@@ -34,7 +38,7 @@ index() {
   done
   awk "$slug_awk"'
     function flush() { if (file) print v["n"] "|" v["name"] "|" v["kind"] "|" v["minutes"] "|" v["after"] "|" file "|" \
-      (v["kind"] != "fix" || v["limit"] || v["predict"] == "lines" || v["predict"] == "counts" || v["n"] == 1) "|" slug(v["name"]) }
+      (v["kind"] != "fix" || v["limit"] || v["predict"] == "lines" || v["predict"] == "counts" || v["n"] == 1) "|" slug(v["name"]) "|" v["core"] }
     FNR == 1 { flush(); split("", v); file = FILENAME }
     match($0, /^[a-z]+: */) { v[substr($0, 1, index($0, ":") - 1)] = substr($0, RLENGTH + 1) }
     END { flush() }' "$@" | sort -n
@@ -52,7 +56,7 @@ find_exercise() {  # NUMBER or NAME
   take "$line"
 }
 take() {  # LINE of the index
-  IFS='|' read -r n name kind minutes after exercise own slug << END
+  IFS='|' read -r n name kind minutes after exercise own slug core << END
 $1
 END
   number=$(printf %02d "$n"); dir=work/$number; base=${exercise%.exercise}; bug=; short=; backward=
@@ -110,6 +114,22 @@ card() { awk -v stage="$stage" -v short="$short" -v backward="$backward" -f $lea
 few_lines() {  # LOG [MOST]: standard input, and where the rest is
   awk -v log_file="$1" -v most="${2:-24}" 'NR <= most; END { if (NR > most) print "and " NR - most " more lines: " log_file }'
 }
+wrapped() {  # lines of at most a window's width, broken at blanks; what continues a line is indented as it is, and two blanks more
+  columns=$(stty size 2> /dev/null <&1 | cut -d' ' -f2); [ "${columns:-0}" -ge 40 ] || columns=100
+  awk -v most="$columns" '{ begin = $0; sub(/[^ ].*/, "", begin); begin = "    " begin; now = begin; first = 1
+    for (i = 1; i <= NF; i++) {
+      if (!first && length(now) + 1 + length($i) > most) { print now; now = begin "  "; first = 1 }
+      now = now (first ? "" : " ") $i; first = 0
+    }
+    print now }'
+}
+show_red() {  # STEP TEXT: with hidden=1 no text that names lines which the card asks for
+  text=$2
+  case ${hidden:-0}:$text in 1:*"$file":*)
+    text="its report names lines that the card asks for; $(command_of predict) $predict_first, then it is shown" ;;
+  esac
+  echo "  RED:  $1"; printf '%s\n' "$text" | wrapped
+}
 clipped() { cut -c1-230; }
 last_line() { awk 'NF { line = $0 } END { sub(/^ +/, "", line); print line }' "$1"; }
 told() { [ -z "$tell" ] || printf '%s\n' "$1"; }
@@ -155,7 +175,7 @@ place() {  # SOURCE WORD SHOWN
 compiles() {
   [ -z "$is_built" ] || return 0
   place "$source" "$word" "$shown"; log=build/logs/learn-$word.log
-  make_it "$log" "$(built "$word")" $(signatures) && return
+  make_it "$log" "$(built "$word")" ${with_signatures-$(signatures)} && return
   awk '/: error: |undefined reference/ { on = 1 } on && NF' "$log" | few_lines "$log" > "$tmp/whole"
   { head -1 "$tmp/whole" | grep . || last_line "$log" | grep . || echo "it does not build; see $log"; } | clipped > "$tmp/says"
 }
@@ -283,7 +303,7 @@ built_for_prediction() {  # sets at, where what is asked was built
   at=$(built "$word")
   [ -e "$at" ] || echo "compiling $what" >&2
   if [ "$kind" = predict ]; then cat "$kernel"; else given; fi > "$tmp/predicted"
-  source=$tmp/predicted is_built=; : > "$tmp/says"; compiles
+  source=$tmp/predicted is_built= with_signatures=; : > "$tmp/says"; compiles; unset with_signatures
   [ ! -s "$tmp/says" ] || fail "what was handed out does not build: $(cat "$tmp/says")"
 }
 # SAY [BUILT [NEAR]]: sets holds, and right_parts and asked_parts; $tmp/measured, shown once it is right or given up, and $tmp/near, shown before. Of
