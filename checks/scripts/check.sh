@@ -36,7 +36,14 @@ told() {
   head -8 "$work/told"
   say "$file is not read: g++ refuses it"
 }
-g++ $flags -E -x c++ -include common/cpu/plain_cuda.h -Icommon/cpu -I. -I"$(dirname "$file")" $folders "$file" -o "$work/expanded.ii" 2> "$work/errors" || told "$work/errors"
+g++ $flags -E -x c++ -include common/cpu/plain_cuda.h -Icommon/cpu -I. -I"$(dirname "$file")" $folders "$file" -o "$work/expanded.ii" 2> "$work/errors" || {
+  # A header's own #include of a library is refused in the same words as the file's.
+  sed -n 's/^\([^:]*\):[0-9].*: No such file or directory$/\1/p' "$work/errors" | sort -u | while read -r header; do
+    "$frontend" "$header" "$PWD" scan 2>> "$work/unread"
+  done
+  [ ! -s "$work/unread" ] || unread "$work/unread"
+  told "$work/errors"
+}
 grep -qw main "$work/expanded.ii" || say "$file has no main(); check runs a whole program"
 "$frontend" "$work/expanded.ii" "$PWD" > "$work/rewritten.ii" 2> "$work/unread" || unread "$work/unread"
 fma=$(grep -swom1 fma /proc/cpuinfo > /dev/null && echo -mfma)
