@@ -79,6 +79,10 @@ exercise() {
 
 hint() {
   known
+  if [ "$finished" = 1 ]; then  # all three, and none is counted
+    for i in 1 2 3; do printf 'hint %d of 3\n\n%s\n\n' $i "$(block hint $i)"; done
+    return
+  fi
   [ "$hints" -ge 3 ] || { note hint; hints=$((hints + 1)); }
   printf 'hint %d of 3\n\n%s\n' "$hints" "$(block hint "$hints")"
 }
