@@ -10,12 +10,6 @@ extern "C" Launches drill_box() {  // six rows of the matrix, and two of zeros
   return {d};
 }
 
-extern "C" Launches drill_copies() {  // sums over rows
-  Drill d{.in = small_numbers(4 * 32 * 8), .right = std::vector<float>(32)};
-  for (int i = 0; i < 4 * 32 * 8; ++i) d.right[i / 8 % 32] += d.in[i];
-  return {d};
-}
-
 extern "C" Launches drill_map() {  // of each head four rows, and four of zeros
   Drill d{.in = small_numbers(2 * 20 * 64)};
   for (int head = 0; head < 2; ++head)

@@ -47,6 +47,24 @@ std::string too_little(const Overlap& overlap, int wanted, const std::string& of
          std::to_string(wanted) + " times, once for each " + of + " but the first";
 }
 
+// While lane 0 reads a tile, but for the last, a copy of its own is under way.
+std::string copies_order(int tiles, Events events) {
+  std::vector<bool> groups{false};  // not yet waited for, the last one still open: whether it holds a copy
+  int reads = 0, under_copy = 0;
+  for (const ExecEvent& e : events) {
+    if (e.lane != 0) continue;
+    if (e.kind == Kind::copy) groups.back() = true;
+    if (e.kind == Kind::commit) groups.push_back(false);
+    if (e.kind == Kind::wait && int(groups.size()) - 1 > e.bytes)
+      groups.erase(groups.begin(), groups.end() - 1 - e.bytes);
+    if (e.kind != Kind::read || std::strcmp(e.array, "slots") != 0) continue;
+    ++reads, under_copy += std::ranges::count(groups, true) > 0;
+  }
+  if (under_copy * tiles >= reads * (tiles - 1)) return "";
+  return "a copy is under way in " + std::to_string(under_copy) + " of lane 0's " + std::to_string(reads) +
+         " reads; it must be in all but those of the last tile";
+}
+
 // Once for each tile but the first: with two groups under way, the wait for the older one alone.
 std::string chain_order(int tiles, Events events) {
   const Overlap overlap = overlap_of(events);
@@ -125,6 +143,14 @@ extern "C" Launches drill_chain() {  // the sum of f(Q K^T) V over tiles
     all.push_back(d);
   }
   return all;
+}
+
+extern "C" Launches drill_copies() {  // sums over rows
+  Drill d{.in = small_numbers(4 * 32 * 8), .right = std::vector<float>(32), .order = [](Events events) {
+            return copies_order(4, events);
+          }};
+  for (int i = 0; i < 4 * 32 * 8; ++i) d.right[i / 8 % 32] += d.in[i];
+  return {d};
 }
 
 extern "C" Launches drill_producer() {  // a 64 x 64 product
