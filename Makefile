@@ -178,7 +178,7 @@ $(B)/%/kernel.so: $(B)/%/kernel.o $(B)/$$(*D)/stage.conf ; @$(linked)
 $(B)/%/stage.conf: $$(if $$(findstring own/,$$*),$(OWN),stages/$$*)/stage.conf ; @mkdir -p $(@D); cp $< $@
 $(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o ; @$(linked)
 $(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_BUGS)/$$*/*.cpp)) $(B)/flags
-	@$(building) sh checks/scripts/signatures.sh $(filter %.cpp,$^) > $(@:.so=.text)
+	@$(building) sh checks/scripts/signatures.sh $(wildcard stages/$*/bugs/*.cpp $(if $(LAB_BUGS),$(LAB_BUGS)/$*/*.cpp)) > $(@:.so=.text)
 	@$(CXX) $(CXXFLAGS) -O1 $(LINES) $(LIBRARY_FLAGS) $(INCLUDES) -MMD -MP -MF $(@:.so=.d) -MT $@ -shared -x c++ $(@:.so=.text) -o $@
 PROBED := $(addprefix common/,emulator/tensor_core.cpp emulator/special_functions.cpp gpu/tensor_map.cpp tensor_map.cpp)
 build/gpu/probe_%: checks/probes/probe_%.cu $(PROBED) $(wildcard checks/probes/*.*h* common/*.hpp common/ptx/*.cuh) $(B)/flags
@@ -244,7 +244,7 @@ counters: $(if $(GPU),,$(call chosen,checked))
 trace: $(if $(GPU),,$(if $(stage)$(filter 1,$(check)),$(call chosen,checked)))
 	@$(if $(GPU),$(MAKE) backend=cpu $@,sh checks/scripts/trace.sh $(call given,shape tile json check) -- $^)
 endif
-bits: $(call chosen,fixed) ## make bits [stage=v3j] [quick=1] [record=1] | does the CPU compute an H200's bits?
+bits: $(if $(stage),$(call fixed,$(STAGE)),$(call fixed,$(ALL_STAGES) $(filter b6_% b9_%,$(EVERY_STAGE)))) ## make bits [stage=v3j] [quick=1] [record=1] | does the CPU compute an H200's bits?
 	@sh checks/bits/bits.sh "$$record" "$$quick" $^
 ## make fuzz [stage=v2b] [seconds=60] [seed=N] [check=1] | random problems against the oracle; failures shrunk to one command
 fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed))
@@ -254,7 +254,7 @@ unit: $(B)/unit ## make unit | the lab's own tests
 ## make sanitize [stage=v2b] [check=quick] | unit tests and random problems under AddressSanitizer and UBSan
 sanitize:
 	@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
-sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(or $(STAGE),$(if $(filter quick,$(SANITIZE)),v2b_single_warp v2d_ldmatrix v3e_pingpong v4a_split_keys,$(ALL_STAGES))))
+sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(or $(STAGE),$(if $(filter quick,$(SANITIZE)),v2b_single_warp v2d_ldmatrix v3f_pingpong v4a_split_keys,$(ALL_STAGES))))
 	@sh checks/scripts/sanitize.sh "$${cases:-$(if $(filter quick,$(SANITIZE)),8,40)}" $^
 ## make exercise [n=7] [again=1] [all=1] | the core path, and what is done of it; n=7 lays one out in work/07; all=1 lists all
 ## make predict n=1 say='row % 16 < 4' | what will be wrong, before you mend it; a wrong rule is answered with a map
@@ -286,7 +286,7 @@ ON_PAGES = $(shell grep -rhoE 'begin: .* bug=[a-z0-9_]+' README.md writeups | se
 writeups: $(if $(GPU),,$(CHECK)) $(call fixed,$(ALL_STAGES)) $(call checked,$(ALL_STAGES)) $(if $(filter writeups,$(MAKECMDGOALS)),$(filter $(ON_PAGES),$(call planted,$(ALL_PAIRS))))
 	@env $(addprefix -u ,$(WORDS) JOBS) sh checks/scripts/writeups.sh $(if $(check),check)
 ## make plots [check=1] [record=1] | draw the figures; are they what results and code give?
-plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_overlap v3d_producer v3e_pingpong))
+plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_producer v3e_overlap v3f_pingpong))
 	@PYTHON='$(PYTHON)' sh checks/scripts/plots.sh $(if $(check),check) $^
 ## make probe what=wmma|mma|wgmma|ex2|overlap [sample=FILE] [check=1] | each lane's elements, products' bits, clocks (needs a GPU)
 probe: $(PROBE)

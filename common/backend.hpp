@@ -53,9 +53,9 @@ struct ExecOptions {
   // The order in which blocks are started: 0 ascending, 1 descending, else shuffled by this seed. One after the other
   // with workers = 1; with more they overlap.
   std::uint64_t block_order = 0;
-  // Room for as many blocks as there are workers: a block that waits for another keeps its place, and none starts in
-  // its stead. In the ascending order a kernel whose blocks wait only for earlier ones ends even so.
-  bool crowded = false;
+  // Blocks that have room at once; 0: all. One that waits for another keeps its place, and with no room none starts in its
+  // stead: in the ascending order a kernel whose blocks wait only for earlier ones ends with a room of 1.
+  int room = 0;
   bool dry = false;  // launches are recorded (ExecReport::launched), and none is made
 };
 

@@ -29,12 +29,17 @@ __device__ __forceinline__ void hide_keys(float (&s)[TILES][4], int row, int key
   for (int h = 0; h < 2; ++h) hide_after(s, h, (causal ? min(row + 8 * h, S - 1) : S - 1) - key);
 }
 
-// In place of the scores s their weights, relative to row_max, the row's new maximum; row_sum, the lane's own columns
-// only, becomes relative to it too. O has yet to: by rescale. The difference comes first: one fmaf(s, scale_log2,
-// -row_max * scale_log2) would weigh the largest score 2^r, r the product's rounding error (bug contracted_exponent).
+// The weight of a row's largest score, 2^(scale_log2 m - base), is 2^r: base is scale_log2 m, rounded, and r its error.
+// All weights of the row have that factor, which cancels in O / l. Up to a base of 2^27 |r| is at most 4.
+inline constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27
+
+// Scores become weights relative to row_max, the row's new maximum, and so does row_sum, of the lane's own columns only.
+// O has yet to: by rescale. A weight is one fmaf and an ex2. Beyond LARGEST_REFERENCE the factor is a power of two, at
+// or above scale_log2, whose product with the maximum is exact (bug contracted_exponent).
 template <int TILES>
 __device__ __forceinline__ void weigh(float (&s)[TILES][4], float scale_log2, float (&row_max)[2], float (&row_sum)[2],
                                       float (&rescale)[2]) {
+  const float power = __uint_as_float((__float_as_uint(scale_log2) + 0x7FFFFF) & 0x7F800000);
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     float tile_max = fmaxf(s[0][2 * h], s[0][2 * h + 1]);
@@ -42,12 +47,14 @@ __device__ __forceinline__ void weigh(float (&s)[TILES][4], float scale_log2, fl
     for (int n = 1; n < TILES; ++n) tile_max = fmaxf(tile_max, fmaxf(s[n][2 * h], s[n][2 * h + 1]));
     const float old_max = row_max[h];
     row_max[h] = fmaxf(old_max, quad_max(tile_max));
-    rescale[h] = ptx::ex2((old_max - row_max[h]) * scale_log2);
+    const bool huge = fabsf(row_max[h] * scale_log2) > LARGEST_REFERENCE;
+    const float factor = huge ? power : scale_log2, base = row_max[h] * factor;
+    rescale[h] = ptx::ex2(old_max * factor - base);
     row_sum[h] *= rescale[h];
 #pragma unroll
     for (int n = 0; n < TILES; ++n) {
       float &p0 = s[n][2 * h], &p1 = s[n][2 * h + 1];
-      p0 = ptx::ex2((p0 - row_max[h]) * scale_log2), p1 = ptx::ex2((p1 - row_max[h]) * scale_log2);
+      p0 = ptx::ex2(fmaf(p0, factor, -base)), p1 = ptx::ex2(fmaf(p1, factor, -base));
       row_sum[h] += p0 + p1;
     }
   }

@@ -230,7 +230,7 @@ def hold(outputs, right):
 
 # --- time ------------------------------------------------------------------------------------------------------------------------
 def nvml():
-    """A function that reads (clock in MHz, energy in J); of (nan, nan) where NVML is not to be had."""
+    """A function that reads (clock in MHz, power in W of the last second); of (nan, nan) where NVML is not to be had."""
     try:
         library, device = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_void_p()
         uuid = f"GPU-{torch.cuda.get_device_properties(0).uuid}".encode()
@@ -240,10 +240,10 @@ def nvml():
         return lambda: (math.nan, math.nan)
 
     def read():
-        mhz, millijoules = ctypes.c_uint(), ctypes.c_ulonglong()
+        mhz, milliwatts = ctypes.c_uint(), ctypes.c_uint()
         library.nvmlDeviceGetClockInfo(device, 1, ctypes.byref(mhz))
-        library.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(millijoules))
-        return mhz.value, millijoules.value / 1000
+        library.nvmlDeviceGetPowerUsage(device, ctypes.byref(milliwatts))
+        return mhz.value, milliwatts.value / 1000
     return read
 
 
@@ -291,7 +291,6 @@ class Timed:
             for output in outputs:
                 output.fill_(math.nan)
         torch.cuda.synchronize()
-        before = state_now()
         begin, warm, end = (torch.cuda.Event(enable_timing=True) for _ in range(3))
         begin.record()
         for _ in range(math.ceil(WARM_US / self.length)):
@@ -302,10 +301,9 @@ class Timed:
             self.graph.replay()
         end.record()
         time.sleep(WARM_US / 2e6)  # the clock is read while the GPU is busy
-        mhz = state_now()[0]
+        mhz, watts = state_now()
         end.synchronize()
         self.us.append(between(warm, end) / replays / self.calls)
-        watts = (state_now()[1] - before[1]) / between(begin, end) * 1e6
         for outputs, right in zip(self.outs, self.right):
             hold(outputs, right)
         return self.us[-1], mhz, watts

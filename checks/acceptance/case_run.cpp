@@ -33,7 +33,7 @@ struct Run {
   int multiprocessors = 0;
   Copies products = Copies::at_wait;  // wgmma's
   std::uint64_t block_order = 0;
-  bool crowded = false;  // no block starts while another one waits
+  bool crowded = false;  // room for no more blocks at once than wait for each other
   std::uint64_t seed = 1;
   bool check = false;
 };
@@ -213,7 +213,7 @@ class CaseRun {
     options.spelled_out = run.spelled_out;
     options.multiprocessors = run.multiprocessors ? run.multiprocessors : result_.test.multiprocessors;
     options.block_seconds = subject_.backward ? BACKWARD_BLOCK_SECONDS : BLOCK_SECONDS;
-    options.block_order = run.block_order, options.crowded = run.crowded;
+    options.block_order = run.block_order, options.room = run.crowded ? subject_.together : 0;
     // With several the order of atomic sums would be the operating system's.
     if (subject_.backward) options.workers = 1;
     if (is_sample(units)) options.blocks = grid_.blocks(units);

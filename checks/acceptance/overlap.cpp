@@ -39,7 +39,7 @@ constexpr int FEW = 2;
 ExecOptions one_block_at_a_time() {
   ExecOptions options;
   options.workers = 1;
-  options.crowded = true;
+  options.room = 1;
   options.multiprocessors = FEW;
   return options;
 }

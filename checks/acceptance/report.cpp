@@ -163,7 +163,7 @@ void Report::print_failure(const CaseResult& r) {
       print_red("    " + problems[i].what);
   if (problems.size() > LINES_PER_FAILURE) print_red(format("    and %zu more", problems.size() - LINES_PER_FAILURE));
   for (const std::string& line : r.map)
-    if (detailed_ == 1) std::printf("    %s\n", line.c_str());
+    if (detailed_ == 1) std::printf("    %s\n", line.c_str()), record("red", "    " + line);
 }
 
 void Report::held(const std::string& what, const std::vector<std::string>& red, bool counts) {

@@ -3,6 +3,7 @@
 #include "checks/runner/library.hpp"
 #include "common/backward.hpp"
 #include "common/gpu_access.hpp"
+#include "common/number.hpp"
 #include "common/stage.hpp"
 #include "reference/bad_input.hpp"
 
@@ -32,8 +33,18 @@ Subject made() {
         false, {"q", "k", "v"}, {"out"}, launch_forward, workspace<false>, half_p, stage_says("empty_tile") == "nan"};
   const std::string claim = stage_says("same_bits");
   if (claim != "yes" && claim != "no") throw BadInput("stage.conf: same_bits=" + claim + ": must be yes or no");
-  return {true,  {"q", "k", "v", "dout"}, {"dq", "dk", "dv"}, launch_backward, workspace<true>, half_p,
-          false, claim == "yes"};
+  const std::string together = stage_says("together");
+  const auto blocks = number_in<int>(together.empty() ? "1" : together);
+  if (!blocks || *blocks < 1) throw BadInput("stage.conf: together=" + together + ": must be a whole number from 1");
+  return {true,
+          {"q", "k", "v", "dout"},
+          {"dq", "dk", "dv"},
+          launch_backward,
+          workspace<true>,
+          half_p,
+          false,
+          claim == "yes",
+          *blocks};
 }
 
 }  // namespace

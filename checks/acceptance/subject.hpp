@@ -30,6 +30,7 @@ struct Subject {
   bool half_p;                                   // rounds the weights to fp16 before a product: the bounds allow for it
   bool empty_tile_is_nan = false;  // a row whose first tile has no score above -inf becomes NaN: allowed for, too
   bool same_bits = true;           // claims the same bits whatever the order of its blocks
+  int together = 1;                // blocks that may wait for each other, and so need room at once
 
   // Products of the forward pass's size, for the time that a launch may take on a GPU.
   double seconds(const Shape& shape) const;

@@ -8,35 +8,33 @@ from picture import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, RED, figure
 H100 = "H100, 2026-11-25"
 
 
-@figure("road-times", 3.95)
+@figure("road-times", 4.0)
 def road_times(p):
     """A ladder, the first stage at its foot: the heights say the order and nothing else."""
     words = {
-        "v1": "a plain loop over the keys",
-        "v2c6": "matrix units multiply",
-        "v2c7": "every warp computes",
-        "v2c8": "results stay in registers",
-        "v2d": "fewer loads",
-        "v3d": "Hopper's units, and split roles",
-        "v3f": "the first maximum is kept",
-        "v3h": "a block size that fills the GPU",
-        "torch_cudnn": "cuDNN, the fastest library",
+        "v1_scalar": "a plain loop over the keys",
+        "v2c6_wmma_pv": "matrix units multiply",
+        "v2c7_one_slot": "every warp computes",
+        "v2c8_mma_sync": "results stay in registers",
+        "v2d_ldmatrix": "fewer loads",
+        "v3b_wgmma": "Hopper's units",
+        "v3d_shared_tiles": "one warpgroup loads for all",
+        "v3g_lazy_reference": "the first maximum is kept",
+        "v3j_shorter_loop": "tiles that fit the problem, a shorter loop",
     }
-    of, left, step = times("bench", LARGE), 2.35, 0.37
-    rungs = sorted(words, key=of.get)
+    small, large = ({row["program"]: float(row["us"]) for row in rows("road.csv", shape=of)} for of in ("2 8 2048 64", "4 16 8192 128"))
+    left, step = 2.35, 0.37
     for x in (left, left + 1):
-        p.line((x, 0.1), (x, 0.2 + step * len(rungs)), color="#8a6d3b", width=5)
-    for i, stage in enumerate(rungs):
-        y, peer, ahead = 0.2 + step * i, stage == "torch_cudnn", of[stage] < of["torch_cudnn"]
-        colour = RED if peer else BLACK
-        if peer:
-            for begin, end in ((0.6, 1.5), (2.15, 3.5), (5.75, 7.4)):
-                p.line((begin, y + 0.135), (end, y + 0.135), color=RED, width=1.4, dash="7 4")
-        else:
-            p.box(left, y, 1, 0.27, stage, 10, bold=True, color="#fff" if ahead else BLACK, fill=BLUE if ahead else PALE[0], edge=BLUE)
-        p.text(left - 0.25, y + 0.135, f"{of[stage]:.0f} µs", 11, "end", bold=True, color=colour)
-        p.text(left + 1.25, y + 0.135, words[stage], 10.5, color=colour)
-    p.text(0.1, 3.78, f"Time per call on (2,8,2048,64), {len(rungs) - 1} of the 16 stages of the main road. Dark: faster than cuDNN. {H100}.", 7.5)
+        p.line((x, 0.32), (x, 0.42 + step * len(words)), color="#8a6d3b", width=5)
+    p.text(left - 0.25, 0.15, "(2,8,2048,64)", 8.5, "end")
+    p.text(7.7, 0.15, "(4,16,8192,128)", 8.5, "end")
+    for i, stage in enumerate(sorted(words, key=small.get)):
+        y = 0.42 + step * i
+        p.box(left, y, 1, 0.27, stage.split("_")[0], 10, bold=True, fill=PALE[0], edge=BLUE)
+        p.text(left - 0.25, y + 0.135, f"{small[stage]:.0f} µs", 11, "end", bold=True)
+        p.text(left + 1.25, y + 0.135, words[stage], 10.5)
+        p.text(7.7, y + 0.135, f"{large[stage] / 1000:.1f} ms", 10.5, "end")
+    p.text(0.1, 3.88, f"Time per call, {len(words) - 1} of the 18 stages of the main road, and v3j; one run on an H200, 2026-11-28.", 7.5)
 
 
 @figure("two-tiles", 3.4)
@@ -72,7 +70,7 @@ def two_tiles(p):
 
 @figure("reference", 3.4)
 def reference(p):
-    fits = math.log(32768)  # v3f's LARGEST_SUM
+    fits = math.log(32768)  # v3g's LARGEST_SUM
     for left, amplitude, low, high, ticks in ((0.5, "1", 1, 16, range(2, 15, 4)), (4.45, "2.5", 12, 46, range(15, 46, 10))):
         events = rows("reference.csv", amplitude=amplitude)
         x, y = (lambda tile: left + 3.4 * (tile + 0.5) / len(events)), (lambda score: 2.75 - 2.0 * (score - low) / (high - low))
@@ -104,30 +102,31 @@ def reference(p):
         (f"a weight fits: up to r + {fits:.1f}", {"fill": PALE[0], "edge": ""}),
         ("does not fit", {"edge": RED}),
     )
-    p.text(0.5, 3.28, "Row 15 of v3f on (1,1,2048,64), recorded on the CPU. A weight is e^(score − r), in fp16.", 7.5)
+    p.text(0.5, 3.28, "Row 15 of v3g on (1,1,2048,64), with tiles of 128 keys, recorded on the CPU. A weight is e^(score − r), in fp16.", 7.5)
 
 
 @figure("schedule", 4.4)
 def schedule(p):
-    """(2,8,2048,64) causal: 16 heads of 16 query tiles of 128 rows on 132 SMs; a tile of keys k takes 2 consumers x cost 1.1 x k / 2048."""
-    work = lambda tile: 2 * 1.1 * 128 * (tile + 1) / 2048
-    for top, stage, title in (
-        (0.2, "v3f", "256 query tiles of 2 consumers, on every 9th SM"),
-        (2.05, "v3h", "256 query tiles of 2 consumers, on every 9th SM, longest first, to and fro"),
+    """(2,8,2048,64) causal, 16 heads on 132 SMs: a tile of 64 rows a consumer costs consumers x COST x the share of the keys that it sees."""
+    for top, stage, consumers, cost, title in (
+        (0.2, "v3g", 4, 1.06, "128 query tiles of 4 consumers, on every 9th SM"),
+        (2.05, "v3h", 2, 1.1, "256 query tiles of 2 consumers, on every 9th SM, longest first"),
     ):
+        per_head = 32 // consumers
+        work = lambda tile: consumers * cost * (tile + 1) / per_head
         free, bars = [0.0] * 132, []
-        for i in range(256):
-            tile, (turn, place) = i % 16 if stage == "v3f" else 15 - i // 16, divmod(i, 132)
-            sm = free.index(min(free)) if stage == "v3f" else place if turn % 2 == 0 else 131 - place
+        for i in range(16 * per_head):
+            tile = i % per_head if stage == "v3g" else per_head - 1 - i // 16
+            sm = free.index(min(free))
             bars.append((sm, free[sm], tile))
             free[sm] = round(free[sm] + work(tile), 6)
-        at, last = (lambda value: 0.55 + 7.2 * value / 3.75), max(free)
-        offset = free.index(last) % 9 if stage == "v3f" else 0
+        at, last = (lambda value: 0.55 + 7.2 * value / 4.5), max(free)
+        offset = free.index(last) % 9 if stage == "v3g" else 0
         p.text(0.55, top, f"{stage}: {title}", 9)
         p.text(0.25, top + 0.85, "SM", 8.5, "middle", turned=True)
         for sm, begin, tile in bars:
             if sm % 9 == offset:
-                shade = 235 - 9 * tile
+                shade = 235 - 9 * round(16 / per_head * tile)
                 p.rect(
                     at(begin),
                     top + 0.12 + 1.4 * sm / 132,
@@ -138,11 +137,9 @@ def schedule(p):
                     line=0.3,
                 )
         p.line((at(last), top + 0.1), (at(last), top + 1.6), dash="5 3", width=1.2)
-        p.text(at(last) - 0.08 if stage == "v3f" else at(last) + 0.08, top + 0.6, f"ends at {last:.2f}", 9, "end" if stage == "v3f" else "start", bold=True, halo="#fff")
-    p.axis(0.55, 7.2, 3.75, [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5], 3.65, 3.7, "work: 64 rows with all keys = 1, times the cost")
-    p.text(
-        0.1, 4.25, "Counted, to scale. v3f: a block each, the next one on the SM that is free first. v3h: assigned to blocks that stay. The darker, the more keys.", 7.5
-    )
+        p.text(at(last) - 0.08 if stage == "v3g" else at(last) + 0.08, top + 0.6, f"ends at {last:.2f}", 9, "end" if stage == "v3g" else "start", bold=True, halo="#fff")
+    p.axis(0.55, 7.2, 4.5, [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4], 3.65, 3.7, "work: 64 rows with all keys = 1, times the cost")
+    p.text(0.1, 4.25, "Counted, to scale. Each block starts on the SM that is free first. The darker, the more keys.", 7.5)
 
 
 @figure("loop-questions", 2.55)
@@ -155,7 +152,7 @@ def loop_questions(p):
         ("do the weights fit?", 1, "", [0]),
     ]
     for panel, left in enumerate((1.35, 4.75)):
-        p.text(left, 0.18, f"{('v3h', 'v3j')[panel]}'s loop asks", 10)
+        p.text(left, 0.18, f"{('v3i', 'v3j')[panel]}'s loop asks", 10)
         p.text(left + 1.55, 2.15, "key tile", 9, "middle")
         for tile in range(11):
             p.text(left + 0.285 * tile + 0.12, 1.96, tile, 8.5, "middle")
@@ -235,15 +232,15 @@ def floors_v2d(p):
     p.text(0.1, 2.88, f"v2d on (1,8,512,64), 64 SMs: the work beside a bar / the unit's rate. Work counted on the CPU, instructions by Nsight Compute. {H100}.", 7.5)
 
 
-@figure("stalls-two", 1.75)
+@figure("stalls-two", 1.35)
 def stalls_two(p):
-    at = p.axis(0.55, 7.2, 100, range(0, 101, 20), 0.35, 1.3, "share of the time of a resident warp, %, on (2,8,2048,64)")
+    at = p.axis(0.55, 7.2, 100, range(0, 101, 20), 0.35, 0.9, "share of the time of a resident warp, %, on (2,8,2048,64)")
     looks = {
         "gmma": ("wait for wgmma", {"fill": "#F0E442"}),
         "barrier": ("wait at a block barrier", {"fill": BLUE}),
         "rest": ("all else: other waits, and issuing", {"fill": "#e3e3e3"}),
     }
-    for y, stage in ((0.42, "v3b_wgmma"), (0.86, "v3c_overlap")):
+    for y, stage in ((0.42, "v3b_wgmma"),):
         of, left = metrics(stage, LARGE), 0
         # Warps of a scheduler (at most 16) per instruction that it issues: what all reasons to wait add up to.
         resident = 16 * of["sm__warps_active.avg.pct_of_peak_sustained_active"] / of["smsp__issue_active.avg.pct_of_peak_sustained_active"]

@@ -39,13 +39,13 @@ def steps(p, y, name, text, unit, of=None):
 @figure("who-waits", 3.15)
 def who_waits(p):
     both, unit = "QK0 exp0 pack QK1 PV0 exp1 pack QK2 PV1 exp2 pack QK3 PV2", 0.52
-    p.text(0.1, 0.18, "v3d: both begin products together, then both compute exponentials", 9.5)
+    p.text(0.1, 0.18, "v3e: both begin products together, then both compute exponentials", 9.5)
     for y, warp in ((0.35, 0), (0.95, 4)):
-        steps(p, y, f"warpgroup {warp // 4}", both, unit, ("v3d", warp))
-    p.text(0.1, 1.68, "v3e: one begins products while the other computes exponentials", 9.5)
-    steps(p, 1.85, "warpgroup 0", both, unit, ("v3e", 0))
-    steps(p, 2.5, "warpgroup 1", "turn? QK0 exp0 pack turn? QK1 PV0 exp1 pack QK2 PV1 exp2 pack", unit, ("v3e", 4))
-    for given, taken, down in ((1, 1, True), (2, 3, False), (5, 5, True), (7, 7, False), (9, 9, True), (11, 11, False), (13, 13, True)):
+        steps(p, y, f"warpgroup {warp // 4}", both, unit, ("v3e", warp))
+    p.text(0.1, 1.68, "v3f: one begins its scores while the other computes exponentials", 9.5)
+    steps(p, 1.85, "warpgroup 0", both, unit, ("v3f", 0))
+    steps(p, 2.5, "warpgroup 1", "turn? QK0 exp0 pack turn? QK1 PV0 exp1 pack QK2 PV1 exp2 pack", unit, ("v3f", 4))
+    for given, taken, down in ((1, 1, True), (2, 3, False), (4, 5, True), (6, 7, False), (8, 9, True), (10, 11, False), (12, 13, True)):
         p.arrow(LEFT + given * unit, 1.85 + BAR if down else 2.5, LEFT + taken * unit, 2.5 if down else 1.85 + BAR)
     p.text(LEFT, 3.02, "hatched: waits for the turn; arrow: the turn is handed on", 8)
 
@@ -57,7 +57,7 @@ def who_waits_overlap(p):
         (0.15, "v3b", "each product is waited for at once", "QK1 exp1 PV1 O QK2 exp2 PV2 O", ["QK 1 0 1", "PV 1 2 3", "QK 2 4 5", "PV 2 6 7"], {1: 0, 3: 0, 5: 0, 7: 0}),
         (
             1.7,
-            "v3c",
+            "v3e",
             "PV of the tile before runs while exponentials are computed",
             "QK1 PV0 exp1 pack QK2 PV1 exp2 pack",
             ["QK 1 0 2", "PV 0 1 3", "QK 2 4 6", "PV 1 5 7"],
@@ -86,23 +86,21 @@ def who_waits_overlap(p):
             p.text(LEFT + at * unit, y + 1.29, f"wait<{left}>", 8, "middle")
 
 
-@figure("who-waits-producer", 3.0)
+@figure("who-waits-producer", 2.6)
 def who_waits_producer(p):
     unit = 0.34
-    p.text(0.1, 0.18, "v3c: requests stand between the products (tiles of 64 keys)", 9.5)
-    steps(p, 0.35, "warpgroup 0", "Q K0 K1 V0 K2 V1 QK0 exp0 pack K3 V2 QK1 PV0 exp1 pack V3 QK2 PV1 exp2 pack", unit, ("v3c", 0))
-    p.text(0.1, 1.05, "v3d: requests have a row of their own (tiles of 128 keys)", 9.5)
-    steps(p, 1.22, "producer", "Q K0 V0 K1 V1 K2 V2 K3 . V3", unit)
-    p.box(LEFT + 8 * unit, 1.22, unit, BAR, "slot?", 7, edge=RED, hatch="/")
-    for y, warp in ((1.85, 0), (2.48, 4)):
-        steps(p, y, f"warpgroup {warp // 4}", "Q? K? QK0 exp0 pack QK1 PV0 exp1 pack QK2 PV1 exp2 pack", unit, ("v3d", warp))
+    p.text(0.1, 0.18, "v3b: requests stand between the products", 9.5)
+    steps(p, 0.35, "warpgroup 0", "Q K0 V0 K1 V1 QK0 exp0 pack PV0 K2 V2 QK1 exp1 pack PV1 K3 V3 QK2 exp2", unit, ("v3b", 0))
+    p.text(0.1, 1.05, "v3c: requests have a row of their own", 9.5)
+    steps(p, 1.22, "producer", "Q K0 V0 K1 V1 K2 . V2 . K3 . V3", unit)
+    for x in (6, 8, 10):
+        p.box(LEFT + x * unit, 1.22, unit, BAR, "slot?", 7, edge=RED, hatch="/")
+    steps(p, 1.85, "warpgroup 0", "Q? K? QK0 exp0 pack PV0 QK1 exp1 pack PV1 QK2 exp2 pack PV2", unit, ("v3c", 0))
     for x in (0.8, 1.8):  # landed
-        for top in (1.22 + BAR, 1.85 + BAR):
-            p.arrow(LEFT + x * unit, top, LEFT + x * unit, top + 0.25, dash="4 3")
-    for top in (1.85, 2.48):  # given back
-        p.arrow(LEFT + 8.8 * unit, top, LEFT + 8.8 * unit, top - 0.25, RED, dash="2 2")
-    p.text(LEFT + 13.4 * unit, 1.4, "pale: requests this tile\nhatched: waits", 8)
-    p.text(LEFT + 13.4 * unit, 2.0, "dashed: the tile has landed (full)\ndotted: all warps have given\nthe slot back (empty)", 8)
+        p.arrow(LEFT + x * unit, 1.22 + BAR, LEFT + x * unit, 1.85, dash="4 3")
+    for x in (3, 6, 7, 10):  # given back
+        p.arrow(LEFT + (x + 0.1) * unit, 1.85, LEFT + (x + 0.1) * unit, 1.6, RED, dash="2 2")
+    p.text(LEFT, 2.45, "pale: requests this tile; hatched: waits; dashed: the tile has landed (full);\ndotted: all warps have given the slot back (empty)", 8)
 
 
 # --- copies ahead -----------------------------------------------------------------------------------------------------------

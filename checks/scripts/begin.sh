@@ -103,7 +103,7 @@ fi
 
 # --- stages ---
 OWN="test racecheck counters trace run fuzz resources bench profile" own=
-BACKWARD="test racecheck reproduce-bug show-bug edit-bug save-bug check-harness run bench resources"
+BACKWARD="test racecheck bits reproduce-bug show-bug edit-bug save-bug check-harness run bench resources"
 # A kernel of one's own is a folder with a kernel.cu and a stage.conf.
 folder=${stage%/}
 if [ -n "$folder" ] && [ -f "$folder/kernel.cu" ]; then

@@ -43,7 +43,14 @@ told() {
   head -8 "$work/told"
   say "$file is not read: g++ refuses it"
 }
-g++ $flags -E -fpch-preprocess -x c++ -include "$header" -Icommon/cpu -I. -I"$(dirname "$file")" $folders "$file" -o "$work/expanded.ii" 2> "$work/errors" || told "$work/errors"
+g++ $flags -E -fpch-preprocess -x c++ -include "$header" -Icommon/cpu -I. -I"$(dirname "$file")" $folders "$file" -o "$work/expanded.ii" 2> "$work/errors" || {
+  # A header's own #include of a library is refused in the same words as the file's.
+  sed -n 's/^\([^:]*\):[0-9].*: No such file or directory$/\1/p' "$work/errors" | sort -u | while read -r included; do
+    "$frontend" "$included" "$PWD" scan 2>> "$work/unread"
+  done
+  [ ! -s "$work/unread" ] || unread "$work/unread"
+  told "$work/errors"
+}
 grep -qw main "$work/expanded.ii" || say "$file has no main(); check runs a whole program"
 "$frontend" "$work/expanded.ii" "$PWD" > "$work/rewritten.ii" 2> "$work/unread" || unread "$work/unread"
 g++ $flags -fpreprocessed -c "$work/rewritten.ii" -o "$work/program.o" 2> "$work/errors" || told "$work/errors"

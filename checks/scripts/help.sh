@@ -16,5 +16,5 @@ a kernel.cu and a stage.conf (cp -r stages/v2c8_mma_sync mine; make stage=mine t
 bugs=DIR: with any goal, your own bugs and exercises outside of this repository, as DIR/v2b_single_warp/NAME.patch.
 backend=cpu|gpu: gpu where nvcc and a GPU are both there, else cpu. The same from inside a stage: make -C stages/v2b_single_warp test
 A file that a goal writes (out=, json=, ...) replaces only what the same goal wrote before.
-Start with writeups/README.md.
+Start with README.md, and make exercise: twelve exercises, in order.
 END

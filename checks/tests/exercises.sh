@@ -84,6 +84,7 @@ red_of() { hidden=$1; show_red step "$2" | tail -n +2; }
 has "a report that begins with a number" "$(red_of '' '1 step: work/07/kernel.cu:3: a race')" "work/07/kernel.cu:3: a race"
 has "lines that are asked for" "$(red_of 1 'a race at work/07/kernel.cu:3: x')" "make predict n=7 first, then it is shown"
 has "a report without lines" "$(red_of 1 'the answer is wrong')" "the answer is wrong"
+has "a map keeps its columns" "$(red_of '' "$(lines '  row  0..7      ##..\n  row  64..127   ....')")" "$(lines '      row  0..7      ##..\n      row  64..127   ....')"
 
 # An exercise's file, and half a solution.
 find_exercise 'a producer WARP'; is "by name" "$number $stage $handed" "216 drill-producer kernel.cu"

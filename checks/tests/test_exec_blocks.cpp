@@ -182,7 +182,7 @@ TEST_CASE(
         CHECK_MESSAGE(turns(options), int(schedule) << " " << order << " " << workers);
       }
   ExecOptions crowded = in_order(Schedule::ascending);
-  crowded.crowded = true;
+  crowded.room = 1;
   CHECK(turns(crowded));
   crowded.block_order = 1;  // the first waits for the last, which finds no room
   CHECK_FALSE(turns(crowded));

@@ -121,7 +121,7 @@ refuse "takes no stage=" $MAKE backend=cpu check stage=v1 file=$work/cub.cu
 rm "$work"/*.cu
 refuse "no stage 'v2bb'" $MAKE stage=v2bb test
 refuse "make list" $MAKE stage=nothing reproduce-bug
-refuse "a backward stage has no bits" $MAKE stage=b1 backend=cpu bits
+refuse "a backward stage has no counters" $MAKE stage=b1 backend=cpu counters
 refuse "argument dk= is missing" $MAKE stage=b1 backend=cpu run q=$work/good.npy $tensors do=$work/good.npy dq=$work/dq.npy
 refuse "two gradients cannot be in one file" $MAKE stage=b1 backend=cpu run q=$work/good.npy $tensors do=$work/good.npy dq=$work/dq.npy dk=$work/dq.npy dv=$work/dv.npy
 refuse "unknown argument 'do='" $run q=$work/good.npy $tensors out=$work/o.npy do=$work/good.npy

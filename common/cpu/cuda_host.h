@@ -183,7 +183,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, 
 }
 template <class Kernel>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel*, std::size_t = 0, int limit = 0) {
-  *grid = 132 * 2, *block = limit ? limit : 1024;
+  *grid = 132 * 2, *block = limit && limit < 1024 ? limit : 1024;
   return cudaSuccess;
 }
 enum cudaLaunchAttributeID {

@@ -237,6 +237,10 @@ template <class A>
 __forceinline__ ptx::MBarrier* barrier_at(A address) {
   return static_cast<ptx::MBarrier*>(shared_at(address));
 }
+template <class What>  // an arrival that counts for several
+__forceinline__ void times(std::uint32_t count, What what) {
+  while (count-- > 0) what();
+}
 template <class T, int N>
 struct alignas(sizeof(T) * N) Group {
   T element[N];

@@ -1,4 +1,4 @@
-// nvcuda::wmma for g++: 16x16x16, half in, float accumulate. Fragments have the hardware's measured element layout
+// nvcuda::wmma for g++: 16x16x16, half in, float or half accumulate. Fragments have the hardware's measured element layout
 // (common/wmma_layout.hpp). A load or a store is a rendezvous of the warp, since all lanes must take part, and then
 // each lane moves its own elements: like the hardware's, it orders no memory.
 #pragma once
@@ -26,12 +26,15 @@ struct fragment {
 
 namespace lab::cpu {
 // `column_major`: of the matrix in memory. ldm in elements. Throwing out of a kernel is not a thing: misuse stops the
-// launch.
+// launch. Sum: float or half.
 enum class Operand { a_row, a_col, b_row, b_col, accumulator };
 void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm);
-void wmma_load(float* fragment, const float* matrix, unsigned ldm, bool column_major);
-void wmma_store(float* matrix, const float* fragment, unsigned ldm, bool column_major);
-void wmma_mma(float* d, const half* a, const half* b, const float* c, Operand layout_a, Operand layout_b);
+template <class Sum>
+void wmma_load(Sum* fragment, const Sum* matrix, unsigned ldm, bool column_major);
+template <class Sum>
+void wmma_store(Sum* matrix, const Sum* fragment, unsigned ldm, bool column_major);
+template <class Sum>
+void wmma_mma(Sum* d, const half* a, const half* b, const Sum* c);
 
 template <class Layout>
 constexpr Operand layout_a = std::is_same_v<Layout, nvcuda::wmma::row_major> ? Operand::a_row : Operand::a_col;
@@ -55,20 +58,22 @@ __forceinline__ void load_matrix_sync(fragment<matrix_b, 16, 16, 16, half, Layou
                                       unsigned ldm) {
   lab::cpu::wmma_load(lab::cpu::layout_b<Layout>, f.x, matrix, ldm);
 }
-__forceinline__ void load_matrix_sync(fragment<accumulator, 16, 16, 16, float>& f, const float* matrix, unsigned ldm,
-                                      layout_t layout) {
-  lab::cpu::wmma_load(f.x, matrix, ldm, layout == mem_col_major);
+template <class Sum>
+__forceinline__ void load_matrix_sync(fragment<accumulator, 16, 16, 16, Sum>& f,
+                                      const std::type_identity_t<Sum>* matrix, unsigned ldm, layout_t layout) {
+  lab::cpu::wmma_load<Sum>(f.x, matrix, ldm, layout == mem_col_major);
 }
-__forceinline__ void store_matrix_sync(float* matrix, const fragment<accumulator, 16, 16, 16, float>& f, unsigned ldm,
-                                       layout_t layout) {
-  lab::cpu::wmma_store(matrix, f.x, ldm, layout == mem_col_major);
+template <class Sum>
+__forceinline__ void store_matrix_sync(std::type_identity_t<Sum>* matrix,
+                                       const fragment<accumulator, 16, 16, 16, Sum>& f, unsigned ldm, layout_t layout) {
+  lab::cpu::wmma_store<Sum>(matrix, f.x, ldm, layout == mem_col_major);
 }
-template <class LayoutA, class LayoutB>
-__forceinline__ void mma_sync(fragment<accumulator, 16, 16, 16, float>& d,
+template <class Sum, class LayoutA, class LayoutB>
+__forceinline__ void mma_sync(fragment<accumulator, 16, 16, 16, Sum>& d,
                               const fragment<matrix_a, 16, 16, 16, half, LayoutA>& a,
                               const fragment<matrix_b, 16, 16, 16, half, LayoutB>& b,
-                              const fragment<accumulator, 16, 16, 16, float>& c) {
-  lab::cpu::wmma_mma(d.x, a.x, b.x, c.x, lab::cpu::layout_a<LayoutA>, lab::cpu::layout_b<LayoutB>);
+                              const fragment<accumulator, 16, 16, 16, Sum>& c) {
+  lab::cpu::wmma_mma<Sum>(d.x, a.x, b.x, c.x);
 }
 
 }  // namespace nvcuda::wmma

@@ -5,8 +5,16 @@
 #include <math.h>
 #undef lerp
 
+// What nvcc's own headers bring, and files rely on.
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
 #include <cstdint>
 #include <cstdio>
+#include <new>
+#include <utility>
 
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"

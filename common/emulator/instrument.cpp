@@ -112,17 +112,23 @@ void __tsan_func_exit() {}
 
 // Atomic operations: those of the host code in a kernel's file (the guard of a function-local static, which g++ loads
 // as 8 bits on x86-64 and as 64 bits on arm64; the counts of a shared_ptr), and a kernel's own std::atomic, which no stage has (CUDA's are in
-// atomics.cpp). They run as they are, in the strongest order, and the checker neither sees nor orders anything by them. What is not
-// here (fetch_sub and its kin, 128 bits, fences) does not link, and is added when something needs it.
+// atomics.cpp). They run as they are, in the strongest order, and the checker neither sees nor orders anything by them. Of 128 bits
+// there is none.
+#define LAB_FETCH(bits, Int, what)                                      \
+  Int __tsan_atomic##bits##_fetch_##what(volatile Int* a, Int v, int) { \
+    return __atomic_fetch_##what(a, v, __ATOMIC_SEQ_CST);               \
+  }
 #define LAB_ATOMICS(bits, Int)                                                                                \
   Int __tsan_atomic##bits##_load(const volatile Int* a, int) { return __atomic_load_n(a, __ATOMIC_SEQ_CST); } \
   void __tsan_atomic##bits##_store(volatile Int* a, Int v, int) { __atomic_store_n(a, v, __ATOMIC_SEQ_CST); } \
   Int __tsan_atomic##bits##_exchange(volatile Int* a, Int v, int) {                                           \
     return __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST);                                                       \
   }                                                                                                           \
-  Int __tsan_atomic##bits##_fetch_add(volatile Int* a, Int v, int) {                                          \
-    return __atomic_fetch_add(a, v, __ATOMIC_SEQ_CST);                                                        \
-  }                                                                                                           \
+  LAB_FETCH(bits, Int, add)                                                                                   \
+  LAB_FETCH(bits, Int, sub)                                                                                   \
+  LAB_FETCH(bits, Int, and)                                                                                   \
+  LAB_FETCH(bits, Int, or)                                                                                    \
+  LAB_FETCH(bits, Int, xor)                                                                                   \
   bool __tsan_atomic##bits##_compare_exchange_strong(volatile Int* a, Int* expected, Int v, int, int) {       \
     return __atomic_compare_exchange_n(a, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);            \
   }                                                                                                           \
@@ -135,6 +141,8 @@ LAB_ATOMICS(8, unsigned char)
 LAB_ATOMICS(16, unsigned short)
 LAB_ATOMICS(32, unsigned)
 LAB_ATOMICS(64, std::uint64_t)
+void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void __tsan_atomic_signal_fence(int) {}
 }
 
 // -fsanitize=bounds: an index outside of its array's dimension. The members of a struct of shared memory touch, and so do

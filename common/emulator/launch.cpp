@@ -365,18 +365,25 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   };
   std::mutex starting;
   std::deque<std::thread> workers;  // one that runs may start another
+  int begun = 0;
   const auto work = [&] {
     run_units();
+    {
+      const std::lock_guard guard(starting);
+      --begun;
+    }
     residents().leave();
   };
   const auto start = [&] {
     const std::lock_guard guard(starting);
-    if (next >= chosen) return false;
+    if (next >= chosen || (options.room && begun == options.room)) return false;
+    ++begun;
     workers.emplace_back(work);
     return true;
   };
-  const int at_once = int(std::min<std::uint64_t>(std::uint64_t(worker_count()), chosen));
-  residents().begin(at_once, options.crowded ? std::function<bool()>([] { return false; }) : start);
+  int at_once = int(std::min<std::uint64_t>(std::uint64_t(worker_count()), chosen));
+  if (options.room) at_once = std::min(at_once, options.room);
+  residents().begin(at_once, start);
   for (int i = 0; i < at_once; ++i)
     if (!start()) residents().leave();  // those before have taken all blocks
   for (std::size_t i = 0;; ++i) {

@@ -58,21 +58,22 @@ int acc_held(const Block& block, int lane, int i) {
                                                   : wmma_layout::acc_held_other(lane, i);
 }
 
+template <class Sum>  // float or half
 struct MmaCall {
-  float* d;
+  Sum* d;
   const half *a, *b;
-  const float* c;
-  Operand layout_a, layout_b;
+  const Sum* c;
   std::uintptr_t pc;
 };
 
+template <class Sum>
 void multiply(Block& block, Warp& warp, std::uint32_t) {
-  const auto call = [&](int lane) -> const MmaCall& { return *static_cast<const MmaCall*>(warp.payload[lane]); };
+  const auto call = [&](int lane) -> const auto& { return *static_cast<const MmaCall<Sum>*>(warp.payload[lane]); };
   for (int lane = 0; block.checking() && lane < LANES; ++lane) {
     const int own = block.self().warp;
     check_written(block, own, lane, "a", call(lane).a, 8, call(lane).pc);
     check_written(block, own, lane, "b", call(lane).b, 8, call(lane).pc);
-    check_written(block, own, lane, "c", call(lane).c, 8, call(lane).pc);
+    check_written(block, own, lane, "c", call(lane).c, 8 * sizeof(Sum) / 4, call(lane).pc);
   }
   const auto &used_a = wmma_layout::A_ROW_USED, &used_b = wmma_layout::B_USED;
   std::uint16_t bits_a[16][16], bits_b[2][16][8];
@@ -98,7 +99,7 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
   for (int lane = 0; lane < LANES; ++lane)
     for (int i = 0; i < 8; ++i) {
       const int held = acc_held(block, lane, i);
-      call(lane).d[i] = c[held % 16 / 8][held / 16][held % 8];
+      call(lane).d[i] = Sum(c[held % 16 / 8][held / 16][held % 8]);
     }
 }
 
@@ -118,18 +119,19 @@ void count_matrix(Block& block, const half* matrix, unsigned ldm, std::uintptr_t
   block.counting()->instruction(Counted::wmma_load, block.self().warp, pc, tally);
 }
 
-// A lane's elements of an accumulator are pairs of neighbours in a row: four accesses of eight bytes where they are
-// neighbours in memory too, else eight of four.
-void count_accumulator(Block& block, const float* matrix, unsigned ldm, bool column_major, bool write,
+// A lane's elements of an accumulator are pairs of neighbours in a row: four accesses of a pair where they are
+// neighbours in memory too, else eight of an element.
+template <class Sum>
+void count_accumulator(Block& block, const Sum* matrix, unsigned ldm, bool column_major, bool write,
                        std::uintptr_t pc) {
   if (!block.counting() || block.self().lane != 0 || !block.shared().contains(matrix)) return;
   const int step = column_major ? 1 : 2;
-  const unsigned bytes = unsigned(step) * unsigned(sizeof(float));
+  const unsigned bytes = unsigned(step) * unsigned(sizeof(Sum));
   Tally tally;
   for (int i = 0; i < 8; i += step) {
     std::uint64_t address[LANES];
     for (int lane = 0; lane < LANES; ++lane)
-      address[lane] = block.shared().offset(matrix) + at(acc_held(block, lane, i), ldm, column_major) * sizeof(float);
+      address[lane] = block.shared().offset(matrix) + at(acc_held(block, lane, i), ldm, column_major) * sizeof(Sum);
     tally.instructions += 1, tally.lanes += LANES, tally.bytes += LANES * bytes;
     tally.wavefronts += shared_wavefronts(0xFFFFFFFFu, address, bytes);
     tally.least += least_wavefronts(0xFFFFFFFFu, bytes);
@@ -143,13 +145,14 @@ template <class Number, class Move>
 inline __attribute__((always_inline)) void move_accumulator(Number* matrix, unsigned ldm, bool column_major, bool write,
                                                             std::uintptr_t pc, Move move) {
   Block& block = *this_block();
-  check_rules(block, write ? "wmma::store_matrix_sync" : "wmma::load_matrix_sync", matrix, ldm, 4, pc);
+  check_rules(block, write ? "wmma::store_matrix_sync" : "wmma::load_matrix_sync", matrix, ldm, 16 / sizeof(Number),
+              pc);
   block.meet(write ? Collective::wmma_store : Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
   count_accumulator(block, matrix, ldm, column_major, write, pc);
   const CarvedArray* const own = array_of(block, matrix);
   for (int i = 0; i < 8; ++i) {
     Number* const element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
-    note(block, own, element, sizeof(float), write, pc);
+    note(block, own, element, sizeof(Number), write, pc);
     move(*element, i);
   }
 }
@@ -173,22 +176,32 @@ void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm
   }
 }
 
-void wmma_load(float* fragment, const float* matrix, unsigned ldm, bool column_major) {
+template <class Sum>
+void wmma_load(Sum* fragment, const Sum* matrix, unsigned ldm, bool column_major) {
   move_accumulator(matrix, ldm, column_major, false, caller(__builtin_return_address(0)),
-                   [&](float element, int i) { fragment[i] = element; });
+                   [&](Sum element, int i) { fragment[i] = element; });
 }
 
-void wmma_store(float* matrix, const float* fragment, unsigned ldm, bool column_major) {
+template <class Sum>
+void wmma_store(Sum* matrix, const Sum* fragment, unsigned ldm, bool column_major) {
   move_accumulator(matrix, ldm, column_major, true, caller(__builtin_return_address(0)),
-                   [&](float& element, int i) { element = fragment[i]; });
+                   [&](Sum& element, int i) { element = fragment[i]; });
 }
 
-void wmma_mma(float* d, const half* a, const half* b, const float* c, Operand layout_a, Operand layout_b) {
+template <class Sum>
+void wmma_mma(Sum* d, const half* a, const half* b, const Sum* c) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& block = *this_block();
-  MmaCall call{d, a, b, c, layout_a, layout_b, pc};
+  MmaCall<Sum> call{d, a, b, c, pc};
   block.own_warp().payload[block.self().lane] = &call;
-  block.meet(Collective::wmma_mma, 0xFFFFFFFFu, multiply, pc);
+  block.meet(Collective::wmma_mma, 0xFFFFFFFFu, multiply<Sum>, pc);
 }
+
+template void wmma_load(float*, const float*, unsigned, bool);
+template void wmma_load(half*, const half*, unsigned, bool);
+template void wmma_store(float*, const float*, unsigned, bool);
+template void wmma_store(half*, const half*, unsigned, bool);
+template void wmma_mma(float*, const half*, const half*, const float*);
+template void wmma_mma(half*, const half*, const half*, const half*);
 
 }  // namespace lab::cpu

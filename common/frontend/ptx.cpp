@@ -105,8 +105,9 @@ class Translator {
   Translation run() {
     std::string body;
     for (const std::string& piece : statements()) body += one(piece);
-    std::string head = "({ using namespace ::lab::inline_ptx; ";
-    for (const std::string& label : labels_) head += "__label__ " + label + "; ";
+    std::string head = "({ ";
+    for (const std::string& label : labels_) head += "__label__ " + label + "; ";  // first, or g++ refuses them
+    head += "using namespace ::lab::inline_ptx; ";
     // A product reads its registers until its wait: there they are what the kernel names, not copies.
     const bool stays = statement_.ptx.find("wgmma.mma_async") != std::string::npos;
     for (std::size_t i = 0; i < statement_.operands.size(); ++i) {

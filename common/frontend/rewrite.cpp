@@ -100,6 +100,10 @@ class Rewriter {
       if (const std::string instead = refused_header(t.text); !instead.empty())
         unread_.push_back(place(i) + ": " + t.text + ": " + instead);
     if (t.kind == Kind::space || is_foreign(i)) return tokens_[at_++].text;
+    if (t.is("static") && token(skip_space(i + 1)).is("__shared__")) {
+      ++at_;
+      return "";
+    }
     if (t.is("__shared__")) return shared();
     if (t.is("extern") && declares_shared(i)) return dynamic_shared();
     if ((t.is("asm") || t.is("__asm__") || t.is("__asm")) && t.kind == Kind::word) return assembly();

@@ -112,9 +112,41 @@ class Reader {
   Source source_;
 };
 
+// kernel << <grid, block>> >(...): as some editors lay it out, and nvcc takes it.
+void join_chevrons(std::vector<Token>& tokens) {
+  const auto after = [&](std::size_t i) {
+    do ++i;
+    while (i < tokens.size() && tokens[i].kind == Kind::space);
+    return i;
+  };
+  const auto is = [&](std::size_t i, std::string_view what) { return i < tokens.size() && tokens[i].is(what); };
+  const auto join = [&](std::size_t from, std::size_t to, const char* chevron) {
+    for (std::size_t i = from; i < to; ++i)
+      if (tokens[i].kind != Kind::space) tokens[i].kind = Kind::space, tokens[i].text = "";
+    tokens[to].text = chevron;
+  };
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].is("<<") && is(after(i), "<")) join(i, after(i), "<<<");
+    if (!tokens[i].is("<<<")) continue;
+    int depth = 0;
+    for (std::size_t end = i + 1; end < tokens.size() && !is(end, ">>>") && !is(end, ";"); ++end) {
+      depth += is(end, "(") || is(end, "[") || is(end, "{");
+      depth -= is(end, ")") || is(end, "]") || is(end, "}");
+      const std::size_t second = after(end), third = after(second);
+      if (depth > 0 || !is(end, ">") || !is(second, ">") || !is(third, ">")) continue;
+      join(end, third, ">>>");
+      break;
+    }
+  }
+}
+
 }  // namespace
 
-Source tokens_of(std::string_view preprocessed) { return Reader(preprocessed).read(); }
+Source tokens_of(std::string_view preprocessed) {
+  Source source = Reader(preprocessed).read();
+  join_chevrons(source.tokens);
+  return source;
+}
 
 std::string literal_value(std::string_view literal) {
   const auto open = literal.find('"');

@@ -1,5 +1,4 @@
-// The weights of a tile relative to a reference that moves only when it must: the lines that v3f writes out and explains, but
-// for score_by_warp(), for the stages after it. Of the m64nN accumulator a lane has two rows, h = 0 and 1, and of every eight columns two.
+// The weights of a tile relative to a reference that moves only when it must: v3g and the stages after it. Of the m64nN accumulator a lane has two rows, h = 0 and 1, and of every eight columns two.
 // s: scores, then weights; o: O. row_max: the score of weight 1; reference: row_max times scale_log2; row_sum: of all
 // tiles before; sum: of this tile; both of the lane's own columns.
 #pragma once
@@ -9,16 +8,12 @@
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/mma.cuh"
 #include "common/ptx/tma.cuh"
+#include "common/softmax.cuh"
 #include "common/warp.cuh"
 
 namespace lab {
 
-// A weight is 2^fmaf(s, scale_log2, -reference). fmaf rounds once, and reference = row_max scale_log2 was rounded before:
-// the weight of row_max itself is 2^r, r the error of that rounding, and so has every weight of the row the factor 2^r,
-// which cancels in O / l. Up to a reference of 2^27, |r| is at most 4 and the weights fit a half. Beyond, r grows without
-// bound, and the difference s - row_max must come first.
-inline constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27
-
+// Beyond LARGEST_REFERENCE (common/softmax.cuh) the difference s - row_max must come first.
 // The score whose weight relative to m is the largest power of two up to sum. Where sum is below 2, m itself.
 __device__ __forceinline__ float raised(float m, float sum, float scale_log2) {
   const int exponent = int(__float_as_uint(sum) >> 23) - 127;

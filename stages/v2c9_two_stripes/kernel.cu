@@ -27,6 +27,8 @@ constexpr int STRIPES = 2;              // of a warp
 constexpr int ROWS = STRIPES * STRIPE;  // query rows of a warp
 constexpr int M = WARPS * ROWS;         // query rows per block
 
+constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27: its rounding error, at most 4, is in all weights' exponents
+
 template <int D>
 struct Tile {
   static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
@@ -75,6 +77,8 @@ __global__ void __launch_bounds__(THREADS, 2)
   issue_tile(smem.K, k, 0);
   issue_tile(smem.V, v, 0);
   const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
+  // Of a huge row: a power of two at or above scale_log2, whose product with the maximum is exact.
+  const float power = __uint_as_float((__float_as_uint(scale_log2) + 0x7FFFFF) & 0x7F800000);
   for (int i = threadIdx.x; i < M * (D / 8); i += THREADS) {
     const int r = i / (D / 8), c = i % (D / 8) * 8;
     copy8(&smem.Q[r][c], q + std::size_t(q0 + r) * D + c, q0 + r < S);
@@ -131,8 +135,8 @@ __global__ void __launch_bounds__(THREADS, 2)
               if (8 * n + e > last) s[i][n][2 * h + e] = -INFINITY;
         }
 
-    // Online softmax: the row's new maximum, and what it does to everything summed so far. The difference comes first,
-    // so that the largest score weighs 2^0, and not 2 to the error with which its product with scale_log2 is rounded.
+    // Online softmax: the row's new maximum, and what it does to everything summed so far. A weight is 2^(factor s - base),
+    // one fmaf; the error r of base is in every weight of the row as 2^r, which cancels in O / l.
     unsigned p[STRIPES][N / 16][4];  // weights as halves: A operands of 16 keys each
 #pragma unroll
     for (int i = 0; i < STRIPES; ++i) {
@@ -144,12 +148,14 @@ __global__ void __launch_bounds__(THREADS, 2)
         for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
         const float old_max = row_max[i][h];
         row_max[i][h] = fmaxf(old_max, quad_max(tile_max));
-        rescale[h] = ptx::ex2((old_max - row_max[i][h]) * scale_log2);
+        const bool huge = fabsf(row_max[i][h] * scale_log2) > LARGEST_REFERENCE;
+        const float factor = huge ? power : scale_log2, base = row_max[i][h] * factor;
+        rescale[h] = ptx::ex2(old_max * factor - base);
         row_sum[i][h] *= rescale[h];
 #pragma unroll
         for (int n = 0; n < N / 8; ++n) {
           float &p0 = s[i][n][2 * h], &p1 = s[i][n][2 * h + 1];
-          p0 = ptx::ex2((p0 - row_max[i][h]) * scale_log2), p1 = ptx::ex2((p1 - row_max[i][h]) * scale_log2);
+          p0 = ptx::ex2(fmaf(p0, factor, -base)), p1 = ptx::ex2(fmaf(p1, factor, -base));
           row_sum[i][h] += p0 + p1;
         }
       }

@@ -25,6 +25,8 @@ constexpr int THREADS = WARPS * 32;
 constexpr int STRIPE = 16;  // rows of a tensor core's tile
 constexpr int N = 64;       // keys per tile
 
+constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27: its rounding error, at most 4, is in all weights' exponents
+
 template <int D, int ROWS>  // query rows of a warp: one stripe or two
 struct Tile {
   static constexpr int M = WARPS * ROWS;                      // query rows per block
@@ -90,6 +92,8 @@ __global__ void __launch_bounds__(THREADS, 2)
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
   for (int t = 0; t < SLOTS - 1; ++t) issue_tile(t);
   const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
+  // Of a huge row: a power of two at or above scale_log2, whose product with the maximum is exact.
+  const float power = __uint_as_float((__float_as_uint(scale_log2) + 0x7FFFFF) & 0x7F800000);
 #pragma unroll
   for (int i = 0; i < M; i += THREADS / (D / 8)) {
     const int r = i + threadIdx.x / (D / 8), c = threadIdx.x % (D / 8) * 8;
@@ -159,12 +163,14 @@ __global__ void __launch_bounds__(THREADS, 2)
         for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
         const float old_max = row_max[i][h];
         row_max[i][h] = fmaxf(old_max, quad_max(tile_max));
-        rescale[h] = ptx::ex2((old_max - row_max[i][h]) * scale_log2);
+        const bool huge = fabsf(row_max[i][h] * scale_log2) > LARGEST_REFERENCE;
+        const float factor = huge ? power : scale_log2, base = row_max[i][h] * factor;
+        rescale[h] = ptx::ex2(old_max * factor - base);
         row_sum[i][h] *= rescale[h];
 #pragma unroll
         for (int n = 0; n < N / 8; ++n) {
           float &p0 = s[i][n][2 * h], &p1 = s[i][n][2 * h + 1];
-          p0 = ptx::ex2((p0 - row_max[i][h]) * scale_log2), p1 = ptx::ex2((p1 - row_max[i][h]) * scale_log2);
+          p0 = ptx::ex2(fmaf(p0, factor, -base)), p1 = ptx::ex2(fmaf(p1, factor, -base));
           row_sum[i][h] += p0 + p1;
         }
       }

@@ -27,6 +27,8 @@ constexpr int STRIPE = 16;  // rows of a tensor core's tile
 constexpr int N = 64;       // keys per tile
 constexpr int SLAB = 64;    // columns of a row that a swizzle of 128 bytes spans
 
+constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27: its rounding error, at most 4, is in all weights' exponents
+
 template <int D, int ROWS>  // query rows of a warp: one stripe or two
 struct Tile {
   static constexpr int M = WARPS * ROWS;                      // query rows per block
@@ -89,6 +91,8 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int t = 0; t < min(SLOTS - 1, tiles); ++t) request(t);
   }
   const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
+  // Of a huge row: a power of two at or above scale_log2, whose product with the maximum is exact.
+  const float power = __uint_as_float((__float_as_uint(scale_log2) + 0x7FFFFF) & 0x7F800000);
   // The accumulator layout, m16n8: of a stripe's row quad_row + 8 h, columns 8 n + first_column and the next are
   // [n][2 h] and [n][2 h + 1].
   const int first_row = warp * ROWS, quad_row = lane / 4, first_column = lane % 4 * 2;
@@ -156,12 +160,14 @@ __global__ void __launch_bounds__(THREADS, 2)
         for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
         const float old_max = row_max[i][h];
         row_max[i][h] = fmaxf(old_max, quad_max(tile_max));
-        rescale[h] = ptx::ex2((old_max - row_max[i][h]) * scale_log2);
+        const bool huge = fabsf(row_max[i][h] * scale_log2) > LARGEST_REFERENCE;
+        const float factor = huge ? power : scale_log2, base = row_max[i][h] * factor;
+        rescale[h] = ptx::ex2(old_max * factor - base);
         row_sum[i][h] *= rescale[h];
 #pragma unroll
         for (int n = 0; n < N / 8; ++n) {
           float &p0 = s[i][n][2 * h], &p1 = s[i][n][2 * h + 1];
-          p0 = ptx::ex2((p0 - row_max[i][h]) * scale_log2), p1 = ptx::ex2((p1 - row_max[i][h]) * scale_log2);
+          p0 = ptx::ex2(fmaf(p0, factor, -base)), p1 = ptx::ex2(fmaf(p1, factor, -base));
           row_sum[i][h] += p0 + p1;
         }
       }

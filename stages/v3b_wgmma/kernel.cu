@@ -31,6 +31,8 @@ constexpr int SLOTS = 2;       // tiles of K and V in shared memory: one is mult
 // --- shared memory ---------------------------------------------------------------------------------------
 // Tiles lie as the copy engine leaves them and wgmma reads them: in slabs of 64 columns, swizzled. The swizzle goes by
 // the address, with a period of 1024 bytes, so every tile starts on 1024.
+constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27: its rounding error, at most 4, is in all weights' exponents
+
 template <int D>
 struct Smem {
   alignas(1024) half Q[D / SLAB][M][SLAB];  // takes the output at the end
@@ -81,6 +83,8 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 2)  // blocks that an S
   float row_max[2] = {-FLT_MAX, -FLT_MAX};  // of s; not -inf: -inf - -inf is NaN
   float row_sum[2] = {};                    // of the lane's own columns only
   const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
+  // Of a huge row: a power of two at or above scale_log2, whose product with the maximum is exact.
+  const float power = __uint_as_float((__float_as_uint(scale_log2) + 0x7FFFFF) & 0x7F800000);
   ptx::mbarrier_wait(smem.q_full, 0);
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
@@ -116,8 +120,8 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 2)  // blocks that an S
       }
     }
 
-    // Online softmax: the row's new maximum, and what it does to everything summed so far. The difference comes first,
-    // so that the largest score weighs 2^0, and not 2 to the error with which its product with scale_log2 is rounded.
+    // Online softmax: the row's new maximum, and what it does to everything summed so far. A weight is 2^(factor s - base),
+    // one fmaf; the error r of base is in every weight of the row as 2^r, which cancels in O / l.
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       float tile_max = fmaxf(s[0][2 * h], s[0][2 * h + 1]);
@@ -125,12 +129,14 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 2)  // blocks that an S
       for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[n][2 * h], s[n][2 * h + 1]));
       const float old_max = row_max[h];
       row_max[h] = fmaxf(old_max, quad_max(tile_max));
-      const float rescale = ptx::ex2((old_max - row_max[h]) * scale_log2);
+      const bool huge = fabsf(row_max[h] * scale_log2) > LARGEST_REFERENCE;
+      const float factor = huge ? power : scale_log2, base = row_max[h] * factor;
+      const float rescale = ptx::ex2(old_max * factor - base);
       row_sum[h] *= rescale;
 #pragma unroll
       for (int n = 0; n < N / 8; ++n) {
         float &p0 = s[n][2 * h], &p1 = s[n][2 * h + 1];
-        p0 = ptx::ex2((p0 - row_max[h]) * scale_log2), p1 = ptx::ex2((p1 - row_max[h]) * scale_log2);
+        p0 = ptx::ex2(fmaf(p0, factor, -base)), p1 = ptx::ex2(fmaf(p1, factor, -base));
         row_sum[h] += p0 + p1;
         p[n / 2][n % 2 * 2 + h] = half_pair(p0, p1);
       }

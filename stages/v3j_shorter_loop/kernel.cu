@@ -1,7 +1,6 @@
-// V3j: a shorter loop. Questions that v3h asks at each key tile are answered before the loop: key tile 0 is computed
+// V3j: a shorter loop. Questions that v3i asks at each key tile are answered before the loop: key tile 0 is computed
 // there, and the number of the first tile that needs a mask. Slots are counted, not divided. Arrivals are predicated.
 // Beside that, Q has two slots: a group that is done goes on to the next query tile while the others finish theirs.
-// Four groups take no turns, so that none of them waits for another.
 //
 //   the first K/V tile: s = Q K(0); r, p = 2^(s - r), l = sum(p)
 //   for each other one, t: my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
@@ -77,7 +76,7 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
   Smem<D, GROUPS, N, SLOTS>& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
   constexpr int M = GROUPS * 64;        // query rows per block
   constexpr int EARLY = N / 2 / 8 * 8;  // keys weighed while O's product lasts
-  constexpr bool TURNS = GROUPS == 2 || GROUPS == 3;
+  constexpr bool TURNS = GROUPS > 1;
   static_assert(SLOTS * N >= M - 64, "the first group skips K before it gives its last V back");
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);

@@ -1,4 +1,4 @@
-// V3k: a dynamic tile scheduler. v3h's fixed list gives every block nearly as many keys, but not as much time: SMs
+// V3k: a dynamic tile scheduler. v3i's fixed list gives every block nearly as many keys, but not as much time: SMs
 // differ, and a head's longest query tiles may come last. Here only two waves are assigned. Then the block that is
 // done first draws the next query tile from a counter in global memory. The producer draws, and passes the number to
 // the consumers with the Q slot. Heads are taken in bunches whose K and V fit the L2, each bunch from its longest tiles
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
   Smem<D, GROUPS, N, SLOTS>& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
   constexpr int M = GROUPS * 64;        // query rows per block
   constexpr int EARLY = N / 2 / 8 * 8;  // keys weighed while O's product lasts
-  constexpr bool TURNS = GROUPS == 2 || GROUPS == 3;
+  constexpr bool TURNS = GROUPS > 1;
   static_assert(SLOTS * N >= M - 64, "the first group skips K before it gives its last V back");
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);

@@ -116,7 +116,8 @@ few_lines() {  # LOG [MOST]: standard input, and where the rest is
 }
 wrapped() {  # lines of at most a window's width, broken at blanks; what continues a line is indented as it is, and two blanks more
   columns=$(stty size 2> /dev/null <&1 | cut -d' ' -f2); [ "${columns:-0}" -ge 40 ] || columns=100
-  awk -v most="$columns" '{ begin = $0; sub(/[^ ].*/, "", begin); begin = "    " begin; now = begin; first = 1
+  awk -v most="$columns" 'length($0) + 4 <= most { print "    " $0; next }
+  { begin = $0; sub(/[^ ].*/, "", begin); begin = "    " begin; now = begin; first = 1
     for (i = 1; i <= NF; i++) {
       if (!first && length(now) + 1 + length($i) > most) { print now; now = begin "  "; first = 1 }
       now = now (first ? "" : " ") $i; first = 0

@@ -1,0 +1,450 @@
+// B9: the same bits in every run, and as fast. A small problem's blocks store their parts of dQ apart, as they do with
+// dK and dV since b7, and the last kernel adds them up in the order of the keys. Otherwise blocks add in turns, as in b6,
+// by a schedule: no two blocks of a head are at the same query rows at the same time, so that on paper none waits.
+//
+//   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
+//
+// The forward pass has saved O and L. One kernel computes, for each row, delta = dO·O and L log2 e. The main kernel
+// makes dQ's parts, which lie in the order of the accumulators. A last kernel rounds sums to fp16. All start early (b8).
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "common/attention_backward.hpp"
+#include "common/backward/forward_pass.cuh"
+#include "common/backward/row_kernels.cuh"
+#include "common/backward/schedule.hpp"
+#include "common/ds_unit.cuh"
+#include "common/hopper/head_map.hpp"
+#include "common/hopper/swizzle.cuh"
+#include "common/ptx/barrier.cuh"
+#include "common/ptx/ex2.cuh"
+#include "common/ptx/grid_dependency.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/mma.cuh"
+#include "common/ptx/reduce.cuh"
+#include "common/ptx/tma.cuh"
+#include "common/ptx/wgmma.cuh"
+#include "common/tile.cuh"
+#include "common/warp.cuh"
+
+namespace {
+using namespace lab;
+
+// --- tile constants --------------------------------------------------------------------------------------
+constexpr int GROUP = 128;  // threads of a warpgroup
+constexpr int GROUPS = 2;   // of keys; one more makes dQ
+constexpr int THREADS = (GROUPS + 1) * GROUP;
+constexpr int REGISTERS = 216, DQ_REGISTERS = 72;  // per thread of a warpgroup of keys; of dQ
+constexpr int GROUP_KEYS = 64;                     // rows of a warpgroup's products
+constexpr int STRIPE = 16;                         // of those, a warp's
+constexpr int N = GROUPS * GROUP_KEYS;             // keys per block
+constexpr int SLOTS = 3;                           // of query tiles: one is used, one is there, one is on its way
+constexpr int SUM_BLOCKS = 4;                      // that round a tile of sums, some columns each
+constexpr int SPREAD = 132;    // blocks of a small problem, at most. Not the GPU's number: the bits would depend on it
+constexpr int MOST_APART = 8;  // key blocks of a head, in a small problem
+constexpr int COUNTERS = 4;    // of a turn: for each warp that makes dQ
+constexpr int PLACES = SLOTS + 1;  // a warp may read the oldest while a request writes the next
+template <int D>
+constexpr int M = D == 64 ? 128 : 64;  // query rows per tile
+template <int D>
+constexpr int BLOCK_TILES = N / M<D>;  // query tiles to a query block, which has as many rows as a key block has keys
+static_assert(DQ_PARTS * DQ_SIZE == M<64> * 64 && DQ_PARTS * DQ_SIZE == M<128> * 128,
+              "the parts of dQ make a whole tile");
+
+// --- shared memory ---------------------------------------------------------------------------------------
+template <int D>
+struct Smem {
+  alignas(1024) half K[D / SLAB][N][SLAB], V[D / SLAB][N][SLAB];  // dK and dV take their places at the end
+  alignas(1024) half Q[SLOTS][D / SLAB][M<D>][SLAB], dO[SLOTS][D / SLAB][M<D>][SLAB];
+  alignas(1024) half dS[2][N / SLAB][M<D>][SLAB];  // that of a tile is still read while that of the next is written
+  alignas(1024) float terms[SLOTS][2][M<D>];       // L log2 e, then delta, of each query row
+  int2 places[PLACES];                             // of the query tiles: x the tile in the head, y its turn
+  ptx::MBarrier keys_full, full[SLOTS];            // of K and V; of each slot
+  ptx::MBarrier ds_full[2], ds_empty[2];           // of each dS
+};
+
+// --- L log2 e and delta of each query row, bounds of dS, zeros for dQ's sums and turns ---------------------------
+template <int M, int D>
+__global__ void __launch_bounds__(ROW_THREADS)
+    row_terms(const half* out, const half* dout, const half* v, const float* L, float* __restrict__ terms,
+              float2* __restrict__ bounds, float* __restrict__ dq_sum, unsigned* __restrict__ turns, int S) {
+  ptx::grid_dependency_wait();
+  ptx::launch_dependents();
+  find_row_terms<M, D>(out, dout, v, L, terms, bounds, dq_sum, S);
+  const std::size_t block = blockIdx.x * std::size_t(gridDim.y) + blockIdx.y;
+  if (threadIdx.x < COUNTERS && block % ROW_BLOCKS<M, D> == 0)
+    turns[block / ROW_BLOCKS<M, D> * COUNTERS + threadIdx.x] = 0;
+}
+
+// --- all gradients: a block for N keys and, of `parts` that share them, for its part of the query tiles -----------
+template <int D>
+__global__ void __launch_bounds__(THREADS, 1)
+    gradients(const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
+              const __grid_constant__ CUtensorMap v, const __grid_constant__ CUtensorMap dout, const float* terms,
+              const float2* bounds, float* __restrict__ units, float* __restrict__ dq_sum, unsigned* __restrict__ turns,
+              half* __restrict__ dk, half* __restrict__ dv, float* __restrict__ dk_parts, float* __restrict__ dv_parts,
+              int parts, bool apart, Schedule schedule, int heads, int S, float scale) {  // heads: B * H
+  constexpr int M = ::M<D>, BLOCK_TILES = ::BLOCK_TILES<D>;
+  extern __shared__ __align__(1024) unsigned char shared[];
+  Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
+
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;         // the lane's, in each 8x8 of an accumulator
+  const auto [near, key_block] = schedule.block(blockIdx.x / parts);  // blocks start in the order of their index
+  const int part = blockIdx.x % parts, head = blockIdx.y * schedule.together + near;
+  if (head >= heads) return;
+  const int k0 = key_block * N, first_key = warp * STRIPE;  // of this block; of this warp, within the block's
+  const int all_tiles = schedule.n * BLOCK_TILES,
+            own_tiles = (schedule.causal ? schedule.n - key_block : schedule.n) * BLOCK_TILES;
+  const int first = own_tiles * part / parts, tiles = own_tiles * (part + 1) / parts - first;  // perhaps none
+  terms += std::size_t(head) * all_tiles * 2 * M;
+  turns += std::size_t(head) * all_tiles * COUNTERS + warp % 4;
+  dq_sum += (apart ? std::size_t(key_block) * heads + head : head) * all_tiles * M * D + threadIdx.x % GROUP * 4;
+  dk += std::size_t(head) * S * D, dv += std::size_t(head) * S * D;
+  bounds += std::size_t(head) * all_tiles * ROW_BLOCKS<M, D>;
+  const float scale_log2 = scale * LOG2_E;  // exp(scale s - L) is 2^(scale_log2 s - L log2 e)
+
+  // --- Prologue: the barriers, K, V and the first tiles on their way -----------------------------------------
+  // By one thread: query tile t of this block's into its slot, which all warps are done with.
+  const auto request = [&](int t) {
+    if (t >= tiles) return;
+    const int slot = t % SLOTS, query = schedule.query(key_block, (first + t) / BLOCK_TILES);
+    const int tile = query * BLOCK_TILES + (first + t) % BLOCK_TILES, row = tile * M;
+    smem.places[t % PLACES] = make_int2(tile, schedule.before(key_block, query));
+    ptx::mbarrier_arrive_expect_tx(smem.full[slot], sizeof smem.Q[0] + sizeof smem.dO[0] + sizeof smem.terms[0]);
+    ptx::tma_load_4d(smem.Q[slot], q, 0, row, 0, head, smem.full[slot]);
+    ptx::bulk_load(smem.terms[slot], terms + row * 2, sizeof smem.terms[0], smem.full[slot]);
+    ptx::tma_load_4d(smem.dO[slot], dout, 0, row, 0, head, smem.full[slot]);
+  };
+  float2 bound = {};  // of dS; the warps that need it find it while another one requests
+  if (threadIdx.x == GROUPS * GROUP) {
+    ptx::mbarrier_init(smem.keys_full, 1);
+    for (int slot = 0; slot < SLOTS; ++slot) ptx::mbarrier_init(smem.full[slot], 1);
+    for (int i = 0; i < 2; ++i)
+      ptx::mbarrier_init(smem.ds_full[i], GROUPS * 4), ptx::mbarrier_init(smem.ds_empty[i], 4);
+    ptx::fence_mbarrier_init();
+    ptx::grid_dependency_wait();
+    ptx::mbarrier_arrive_expect_tx(smem.keys_full, sizeof smem.K + sizeof smem.V);
+    ptx::tma_load_4d(smem.K, k, 0, k0, 0, head, smem.keys_full);
+    ptx::tma_load_4d(smem.V, v, 0, k0, 0, head, smem.keys_full);
+    request(0), request(1);
+  }
+  if (group < GROUPS) ptx::grid_dependency_wait(), bound = largest_bound(bounds, all_tiles * ROW_BLOCKS<M, D>);
+  __syncthreads();
+  const float unit = ds_unit(bound), inverse = inverse_unit(unit);
+  if (threadIdx.x == 0 && part == 0 && k0 == 0) units[head] = unit;  // by one block, for the last kernel
+  ptx::mbarrier_wait(smem.keys_full, 0);
+
+  // --- The third warpgroup: dQ of each tile, from this block's keys -----------------------------------------
+  if (group == GROUPS) {
+    ptx::registers_release<DQ_REGISTERS>();
+    for (int t = 0; t < tiles; ++t) {
+      ptx::mbarrier_wait(smem.ds_full[t % 2], t / 2 % 2);
+      if (threadIdx.x % GROUP == 0) request(t + 2);  // both are done with tile t - 1
+      const auto [tile, before] = smem.places[t % PLACES];
+      float* const sums = dq_sum + tile * M * D;
+      unsigned* const turn = turns + tile / BLOCK_TILES * BLOCK_TILES * COUNTERS;
+#pragma unroll
+      for (int dq_part = 0; dq_part < DQ_PARTS; ++dq_part) {
+        // At D = 64 it has rows of its own, at D = 128 columns.
+        const int row = D == 64 ? dq_part * DQ_ROWS : 0, column = D == 64 ? 0 : dq_part * DQ_COLS;
+        float dQ[DQ_COLS / 8][4];
+        ptx::wgmma_fence();  // dQ = dS K: A [64][N] K-major and B [N][64] MN-major
+#pragma unroll
+        for (int n = 0; n < N; n += 16)
+          ptx::wgmma<ptx::MN_MAJOR>(dQ, ptx::descriptor(smem.dS[t % 2], row, n), ptx::descriptor(smem.K, n, column),
+                                    n > 0);
+        ptx::wgmma_commit();
+        if (!apart && dq_part == 0 && tile % BLOCK_TILES == 0 && lane == 0)
+          while (ptx::ld_acquire_gpu(turn) != unsigned(before)) continue;  // until they have added their parts
+        ptx::wgmma_wait<0>();
+        ptx::fence_registers(dQ);
+        __syncwarp();
+        if (dq_part == DQ_PARTS - 1 && lane == 0) ptx::mbarrier_arrive(smem.ds_empty[t % 2]);
+          // Four accumulators of each lane side by side, as one addition takes them; round_sums puts them in place.
+#pragma unroll
+        for (int n = 0; n < DQ_COLS / 8; ++n) {
+          float* const to = sums + dq_part * DQ_SIZE + n * 4 * GROUP;
+          if (apart)
+            *reinterpret_cast<float4*>(to) = make_float4(dQ[n][0], dQ[n][1], dQ[n][2], dQ[n][3]);
+          else
+            ptx::red_add_v4(to, dQ[n]);
+        }
+      }
+      if (apart || (tile + 1) % BLOCK_TILES != 0) continue;
+      // A warp adds to the same elements in every block: it waits and passes its turn on without the other warps.
+      __syncwarp();
+      if (lane == 0) ptx::red_release_gpu_add(turn, 1);
+    }
+    if (parts == 1) ptx::barrier_arrive(1, THREADS);
+    return;
+  }
+  ptx::registers_take<REGISTERS>();
+
+  // The m64nN accumulator layout: of the warp's row quad_row + 8 h, columns 8 n + first_column and the next are
+  // [n][2 h] and [n][2 h + 1].
+  float s[M / 8][4], dp[M / 8][4];             // S^T and dP^T, [64 keys][M queries]
+  float dV[D / 8][4] = {}, dK[D / 8][4] = {};  // [64 keys][D]
+  unsigned p[M / 16][4], ds[M / 16][4];        // P^T and dS^T as halves: A operands of 16 queries each
+  using Keys = half[D / SLAB][N][SLAB];
+  using Rows = half[D / SLAB][M][SLAB];
+  const auto begin_scores = [&](float(&to)[M / 8][4], const Keys& keys, const Rows& rows) {
+    ptx::wgmma_fence();  // S^T = K Q^T or dP^T = V dO^T: A [64][D] and B [D][M], both K-major
+#pragma unroll
+    for (int c = 0; c < D; c += 16)
+      ptx::wgmma<ptx::K_MAJOR>(to, ptx::descriptor(keys, group * GROUP_KEYS, c), ptx::descriptor(rows, 0, c), c > 0);
+    ptx::wgmma_commit();
+  };
+  const auto begin_weighted = [&](float(&to)[D / 8][4], const unsigned(&weights)[M / 16][4], const Rows& rows) {
+    ptx::wgmma_fence();  // dV += P^T dO or dK += dS^T Q: A [64][M] from registers, B [M][D] MN-major
+#pragma unroll
+    for (int m = 0; m < M; m += 16) ptx::wgmma<ptx::MN_MAJOR>(to, weights[m / 16], ptx::descriptor(rows, m, 0));
+    ptx::wgmma_commit();
+  };
+  const auto begin_s = [&](int t) {  // S^T of tile t, once it is there
+    ptx::mbarrier_wait(smem.full[t % SLOTS], t / SLOTS % 2);
+    begin_scores(s, smem.K, smem.Q[t % SLOTS]);
+  };
+
+  // --- Mainloop: one query tile at a time -------------------------------------------------------------------
+  if (tiles > 0) {
+    begin_s(0);
+    ptx::wgmma_wait<0>();
+    ptx::fence_registers(s);
+  }
+  for (int t = 0; t < tiles; ++t) {
+    const int slot = t % SLOTS;
+
+    // P^T = exp(S^T - L). Only a tile on the diagonal or at an end has anything to hide.
+    const float *const L = &smem.terms[slot][0][first_column], *const delta = &smem.terms[slot][1][first_column];
+#pragma unroll
+    for (int m = 0; m < M / 8; ++m)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) s[m][e] = fmaf(s[m][e], scale_log2, -L[8 * m + e % 2]);
+    const int q0 = smem.places[t % PLACES].x * M;
+    if (q0 + M > S || k0 + N > S || (schedule.causal && q0 < k0 + N - 1) || unit != 1.0f) {
+#pragma unroll
+      for (int m = 0; m < M / 8; ++m)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const int row = q0 + 8 * m + first_column + e % 2;
+          const int last_key = row >= S ? -1 : schedule.causal ? row : S - 1;  // that the row sees
+          if (k0 + first_key + quad_row + e / 2 * 8 > last_key) s[m][e] = -INFINITY;
+        }
+      if (unit != 1.0f) {  // then delta is divided by it, once for both warpgroups
+        if (threadIdx.x < M) smem.terms[slot][1][threadIdx.x] *= inverse;
+        ptx::barrier_sync(2, GROUPS * GROUP);
+      }
+    }
+#pragma unroll
+    for (int m = 0; m < M / 8; ++m)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) s[m][e] = ptx::ex2(s[m][e]);
+#pragma unroll
+    for (int m = 0; m < M / 8; ++m)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) p[m / 2][m % 2 * 2 + h] = half_pair(s[m][2 * h], s[m][2 * h + 1]);
+    // Both behind the exponentials, whose registers dP^T takes: the other warpgroup keeps the tensor cores busy.
+    begin_scores(dp, smem.V, smem.dO[slot]);
+    begin_weighted(dV, p, smem.dO[slot]);
+    ptx::wgmma_wait<0>();
+    ptx::fence_registers(dp), ptx::fence_registers(dV), ptx::fence_registers(p);
+
+    // dS^T = P^T (dP^T - delta) / unit, with P^T as rounded for dV, which turns into dS in shared memory.
+#pragma unroll
+    for (int m = 0; m < M / 8; ++m)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const float2 weights = floats(p[m / 2][m % 2 * 2 + h]);
+        ds[m / 2][m % 2 * 2 + h] = half_pair(weights.x * fmaf(dp[m][2 * h], inverse, -delta[8 * m]),
+                                             weights.y * fmaf(dp[m][2 * h + 1], inverse, -delta[8 * m + 1]));
+      }
+    ptx::mbarrier_wait(smem.ds_empty[t % 2], t / 2 % 2 ^ 1);
+    const int ds_row = lane / 16 * 8 + lane % 8, ds_key = first_key + lane / 8 % 2 * 8;  // the lane's, for stmatrix
+#pragma unroll
+    for (int m = 0; m < M; m += 16) ptx::stmatrix_x4_trans(swizzled(smem.dS[t % 2], m + ds_row, ds_key), ds[m / 16]);
+    ptx::fence_proxy_async();
+    __syncwarp();
+    if (lane == 0) ptx::mbarrier_arrive(smem.ds_full[t % 2]);
+    begin_weighted(dK, ds, smem.Q[slot]);
+    begin_s(min(t + 1, tiles - 1));  // of the next tile; without a branch around a product in flight
+    ptx::wgmma_wait<0>();
+    ptx::fence_registers(dV), ptx::fence_registers(dK), ptx::fence_registers(ds), ptx::fence_registers(s);
+  }
+
+  // --- Epilogue: store the part as it is; or, where no other block has these keys, scale dK, round to fp16, store ---
+  if (parts > 1) {
+    const int key = k0 + group * GROUP_KEYS;
+    if (key >= S) return;
+    const std::size_t at = ((std::size_t(part) * heads + head) * all_tiles * M + key) * D + threadIdx.x % GROUP * 4;
+#pragma unroll
+    for (int d = 0; d < D / 8; ++d) {
+      const float(&dk4)[4] = dK[d], (&dv4)[4] = dV[d];
+      *reinterpret_cast<float4*>(dk_parts + at + d * 4 * GROUP) = make_float4(dk4[0], dk4[1], dk4[2], dk4[3]);
+      *reinterpret_cast<float4*>(dv_parts + at + d * 4 * GROUP) = make_float4(dv4[0], dv4[1], dv4[2], dv4[3]);
+    }
+    return;
+  }
+  ptx::barrier_sync(1, THREADS);  // all are done with K and V
+#pragma unroll
+  for (int h = 0; h < 2; ++h)
+    for (int d = 0; d < D / 8; ++d) {
+      const int key = first_key + quad_row + 8 * h, c = 8 * d + first_column;
+      store2(swizzled(smem.K, key, c), dK[d][2 * h] * (scale * unit), dK[d][2 * h + 1] * (scale * unit));
+      store2(swizzled(smem.V, key, c), dV[d][2 * h], dV[d][2 * h + 1]);
+    }
+  __syncwarp();
+#pragma unroll
+  for (int i = lane; i < STRIPE * (D / 8); i += 32) {
+    const int key = first_key + i / (D / 8), c = i % (D / 8) * 8;
+    if (k0 + key >= S) break;
+    copy8(dk + std::size_t(k0 + key) * D + c, swizzled(smem.K, key, c), true);
+    copy8(dv + std::size_t(k0 + key) * D + c, swizzled(smem.V, key, c), true);
+  }
+}
+
+// --- dQ, dK and dV: the sums, scaled, rounded, and in place -----------------------------------------------
+template <int D>
+__global__ void __launch_bounds__(DQ_PARTS* GROUP)
+    round_sums(const float* dq_sum, const float* units, const float* dk_parts, const float* dv_parts,
+               half* __restrict__ dq, half* __restrict__ dk, half* __restrict__ dv, int parts, bool apart, int heads,
+               int S, float scale, bool causal) {
+  ptx::grid_dependency_wait();
+  ptx::launch_dependents();
+  constexpr int M = ::M<D>, VECTORS = DQ_COLS / 8 / SUM_BLOCKS;  // VECTORS: of four floats, of a thread
+  const int group = threadIdx.x / GROUP, warp = threadIdx.x % GROUP / 32, lane = threadIdx.x % 32;
+  const int tile = blockIdx.y / SUM_BLOCKS, tiles = gridDim.y / SUM_BLOCKS, head = blockIdx.x;  // y and z end at 65535
+  const int first = blockIdx.y % SUM_BLOCKS * VECTORS, gradient = blockIdx.z;                   // 0 dQ, 1 dK, 2 dV
+  const float* sums = gradient == 0 ? dq_sum : gradient == 1 ? dk_parts : dv_parts;
+  sums += ((std::size_t(head) * tiles + tile) * DQ_PARTS + group) * DQ_SIZE + (first * GROUP + threadIdx.x % GROUP) * 4;
+  const int row0 = tile * M + (D == 64 ? group * DQ_ROWS : 0) + warp * STRIPE + lane / 4;
+  const int col0 = (D == 64 ? 0 : group * DQ_COLS) + first * 8 + lane % 4 * 2;
+  half* const to = (gradient == 0 ? dq : gradient == 1 ? dk : dv) + std::size_t(head) * S * D;
+  const float factor = gradient == 2 ? 1.0f : scale * units[head];
+  // Parts of dQ: under a causal mask the tile's own keys are the last that have stored one.
+  const int count = gradient > 0 ? parts : !apart ? 1 : (causal ? tile : tiles - 1) * M / N + 1;
+  float4 sum[VECTORS] = {};
+#pragma unroll 4
+  for (int part = 0; part < count; ++part)
+#pragma unroll
+    for (int i = 0; i < VECTORS; ++i) {
+      const std::size_t at = std::size_t(part) * heads * tiles * M * D + i * 4 * GROUP;
+      const float4 x = *reinterpret_cast<const float4*>(sums + at);
+      sum[i].x += x.x, sum[i].y += x.y, sum[i].z += x.z, sum[i].w += x.w;
+    }
+#pragma unroll
+  for (int i = 0; i < VECTORS; ++i) {
+    half* const here = to + std::size_t(row0) * D + col0 + i * 8;
+    if (row0 < S) store2(here, sum[i].x * factor, sum[i].y * factor);
+    if (row0 + 8 < S) store2(here + 8 * D, sum[i].z * factor, sum[i].w * factor);
+  }
+}
+
+// --- workspace -------------------------------------------------------------------------------------------
+// Blocks that share the queries of a small problem's key block; 0: the problem is not small. As many as leave each an SM,
+// where that makes the longest walk three tiles shorter at least, about what the parts of dK and dV cost (measured).
+template <int D>
+int small_parts(const Shape& s) {
+  const int key_blocks = std::max(ceil_div(s.S, N), 1), heads = std::max(s.B * s.H, 1),
+            tiles = key_blocks * BLOCK_TILES<D>;
+  if (key_blocks > MOST_APART || heads > SPREAD / key_blocks) return 0;
+  const int most = std::min(SPREAD / heads / key_blocks, tiles);
+  return tiles - ceil_div(tiles, most) >= 3 ? most : 1;
+}
+
+struct Workspace {
+  half* out;        // [B, H, S, D], which the forward pass has saved
+  float* L;         // [B, H, S], it too
+  float* terms;     // [B, H, tiles, 2, M]
+  float2* bounds;   // [B, H, tiles, ROW_BLOCKS]
+  float* units;     // [B, H]
+  float* dq_sum;    // [B, H, tiles, M * D]; apart: [key blocks] of these
+  unsigned* turns;  // [B, H, tiles, COUNTERS]: how many blocks have added; a query block has those of its first tile
+  float *dk_parts, *dv_parts;  // [parts][B, H, tiles, M * D] each, where parts is more than 1
+  std::size_t end;
+};
+
+template <int D>
+Workspace parts_of(const void* workspace, const Shape& s) {
+  Parts parts(workspace);
+  const std::size_t heads = std::size_t(s.B) * s.H, key_blocks = ceil_div(s.S, N);
+  const std::size_t tiles = heads * key_blocks * BLOCK_TILES<D>, small = small_parts<D>(s);
+  const std::size_t of_parts = small > 1 ? small * tiles * M<D> * D : 0;
+  return {parts.take<half>(s.elements()),
+          parts.take<float>(s.rows()),
+          parts.take<float>(tiles * 2 * M<D>),
+          parts.take<float2>(tiles * ROW_BLOCKS<M<D>, D>),
+          parts.take<float>(heads),
+          parts.take<float>(tiles * M<D> * D * (small ? key_blocks : 1)),
+          parts.take<unsigned>(tiles * COUNTERS),
+          parts.take<float>(of_parts),
+          parts.take<float>(of_parts),
+          parts.end()};
+}
+Workspace parts_of(const void* workspace, const Shape& s) {
+  return s.D == 64 ? parts_of<64>(workspace, s) : parts_of<128>(workspace, s);
+}
+
+// --- launcher --------------------------------------------------------------------------------------------
+template <int D>
+cudaError_t launch(const BackwardArgs& a) {
+  constexpr int M = ::M<D>, BYTES = sizeof(Smem<D>);
+  static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
+  const auto [B, H, S, _, causal] = a.shape;
+  const int heads = B * H, key_blocks = ceil_div(S, N), tiles = key_blocks * BLOCK_TILES<D>;
+  const int small = small_parts<D>(a.shape), parts = std::max(small, 1);
+  int device = 0, multiprocessors = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  const Schedule schedule = schedule_of(key_blocks, heads, causal, !small, multiprocessors);
+  const Workspace w = parts_of<D>(a.workspace, a.shape);
+  CUtensorMap q, k, v, dout;
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}}))
+    return error;
+  if (const cudaError_t error = cudaFuncSetAttribute(gradients<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+    return error;
+  cudaLaunchAttribute early[1];  // may start before the kernel before has ended
+  early[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early[0].val.programmaticStreamSerializationAllowed = 1;
+  const auto config = [&](dim3 grid, int threads, int bytes) {  // of <<<grid, threads, bytes, stream>>>
+    return cudaLaunchConfig_t{grid, dim3(threads), std::size_t(bytes), a.stream, early, 1};
+  };
+  cudaLaunchConfig_t how = config(dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0);
+  if (const cudaError_t error =
+          cudaLaunchKernelEx(&how, row_terms<M, D>, w.out, a.dout, a.v, w.L, w.terms, w.bounds, w.dq_sum, w.turns, S))
+    return error;
+  how = config(dim3(key_blocks * schedule.together * parts, ceil_div(heads, schedule.together)), THREADS, BYTES);
+  if (const cudaError_t error =
+          cudaLaunchKernelEx(&how, gradients<D>, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk,
+                             a.dv, w.dk_parts, w.dv_parts, parts, small > 0, schedule, heads, S, a.scale))
+    return error;
+  how = config(dim3(heads, tiles * SUM_BLOCKS, parts > 1 ? 3 : 1), DQ_PARTS * GROUP, 0);
+  return cudaLaunchKernelEx(&how, round_sums<D>, w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, parts,
+                            small > 0, heads, S, a.scale, causal);
+}
+
+}  // namespace
+
+cudaError_t attention_backward_gradients(const half* q, const half* k, const half* v, const half* dout, half* dq,
+                                         half* dk, half* dv, int B, int H, int S, int D, float scale, int causal,
+                                         void* workspace, cudaStream_t stream) {
+  const lab::BackwardArgs args{
+      q, k, v, dout, dq, dk, dv, static_cast<float*>(workspace), {B, H, S, D, causal != 0}, scale, stream};
+  if (const cudaError_t error = check(args)) return error;
+  return D == 64 ? launch<64>(args) : launch<128>(args);
+}
+
+cudaError_t attention_backward(const half* q, const half* k, const half* v, const half* dout, half* dq, half* dk,
+                               half* dv, int B, int H, int S, int D, float scale, int causal, void* workspace,
+                               cudaStream_t stream) {
+  const lab::Shape shape{B, H, S, D, causal != 0};
+  const Workspace w = parts_of(workspace, shape);
+  if (const cudaError_t error = lab::save_forward({q, k, v, w.out, shape, scale, stream}, w.L)) return error;
+  return attention_backward_gradients(q, k, v, dout, dq, dk, dv, B, H, S, D, scale, causal, workspace, stream);
+}
+
+std::size_t attention_backward_workspace(int B, int H, int S, int D, int causal) {
+  return parts_of(nullptr, {B, H, S, D, causal != 0}).end;
+}
