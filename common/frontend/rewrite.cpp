@@ -107,7 +107,7 @@ class Rewriter {
     if (t.is("__shared__")) return shared();
     if (t.is("extern") && declares_shared(i)) return dynamic_shared();
     if ((t.is("asm") || t.is("__asm__") || t.is("__asm")) && t.kind == Kind::word) return assembly();
-    if (t.is("__noinline__") && before(i) != NONE && !tokens_[before(i)].is("(")) {
+    if (t.is("__noinline__") && (before(i) == NONE || !tokens_[before(i)].is("("))) {
       ++at_;
       return "__attribute__((__noinline__))";
     }
