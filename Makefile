@@ -203,7 +203,7 @@ else
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
 TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace plain-cuda exercises exercise-scripts words packages nvidia-tools))
-LONGER := $(call logs,all-exercises all-plain-cuda writeups sanitize racecheck check-harness evolve plots resources format)
+LONGER := $(call logs,all-exercises more-plain-cuda writeups sanitize racecheck check-harness evolve plots resources format)
 test: $(TESTED) ; @sh checks/scripts/sum.sh $^
 ci: build/logs/clean-tree.log $(LONGER)
 	@sh checks/scripts/sum.sh $^ $(TESTED)
@@ -226,9 +226,9 @@ check-harness: $(BUGS) ## make check-harness [stage=v2b] | proof that the accept
 run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
 	@$(call keep,out dq dk dv) $(RUNNER) $< run $(call given,q k v do dq dk dv out causal scale)
 ## make check file=foo.cu [args='...'] [include='DIR ...'] [quick=1] [seconds=60] | any CUDA program, run and checked on this machine
-CHECK := $(B)/frontend $(call object,emulator $(FAST) program)
-check: $(CHECK)
-	@sh checks/scripts/check.sh $^
+CHECK := $(B)/frontend $(B)/plain_cuda.hpp.gch $(call object,emulator $(FAST) program)
+$(B)/plain_cuda.hpp.gch: common/cpu/plain_cuda.h checks/scripts/check.sh $(B)/flags ; @$(building) sh checks/scripts/check.sh precompile $@ -MMD -MP -MT $@ -MF $(@:.hpp.gch=.d)
+check: $(CHECK) ; @sh checks/scripts/check.sh $^
 check-builds: $(CHECK) ; @echo $^
 ## make stage=v2b racecheck [bug=NAME] | races, uninitialised reads, overruns: file and line; n=7: of an exercise
 ## make stage=v2d counters [shape=1,8,512,64] [lines=1] | wavefronts, sectors, products, the least time on an H200; n=7

@@ -2,9 +2,17 @@
 # make check file=foo.cu: compiles a CUDA file with its own main() for the CPU and runs it under the checker. What the program prints
 # is shown once; then each finding once; then one line. Exit status: 0 nothing was found, 1 something was or the program failed, 2 the
 # file is not read.
-#   check.sh FRONTEND OBJECT...   the words are in the environment: file, args, include, quick, seconds
+#   check.sh FRONTEND HEADER OBJECT...   the words are in the environment: file, args, include, quick, seconds
+#   check.sh precompile HEADER FLAG...   all of CUDA that the CPU reads, which takes longer to read than most files
 set -u
-frontend=$1; shift
+flags='-std=gnu++20 -fsanitize=thread -O1 -g1 -w -ffp-contract=off -fno-optimize-sibling-calls -fno-strict-aliasing -fno-var-tracking
+  -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1'
+! grep -qswom1 fma /proc/cpuinfo || flags="$flags -mfma"
+frontend=$1 header=${2%.gch}; shift 2
+if [ "$frontend" = precompile ]; then
+  echo '#include "common/cpu/plain_cuda.h"' > "$header"
+  exec g++ $flags "$@" -x c++-header -Icommon/cpu -I. "$header" -o "$header.gch"
+fi
 say() { printf '%s\n' "$*" >&2; exit 2; }
 [ -n "${file:-}" ] || say "which file? make check file=foo.cu"
 case $file in -*) file=./$file ;; esac
@@ -27,7 +35,6 @@ work=$(mktemp -d build/check/XXXXXX)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 unread() { sed "s,^\./,," "$1" | sort -u -t: -k1,1 -k2,2n; say "$file is not read: $(sort -u "$1" | wc -l) of its constructs, above, are not"; }
-flags='-std=gnu++20 -fsanitize=thread'
 "$frontend" "$file" "$PWD" scan 2> "$work/unread" || unread "$work/unread"
 # g++ says where in the user's file; of the lab's headers no word.
 told() {
@@ -36,19 +43,17 @@ told() {
   head -8 "$work/told"
   say "$file is not read: g++ refuses it"
 }
-g++ $flags -E -x c++ -include common/cpu/plain_cuda.h -Icommon/cpu -I. -I"$(dirname "$file")" $folders "$file" -o "$work/expanded.ii" 2> "$work/errors" || {
+g++ $flags -E -fpch-preprocess -x c++ -include "$header" -Icommon/cpu -I. -I"$(dirname "$file")" $folders "$file" -o "$work/expanded.ii" 2> "$work/errors" || {
   # A header's own #include of a library is refused in the same words as the file's.
-  sed -n 's/^\([^:]*\):[0-9].*: No such file or directory$/\1/p' "$work/errors" | sort -u | while read -r header; do
-    "$frontend" "$header" "$PWD" scan 2>> "$work/unread"
+  sed -n 's/^\([^:]*\):[0-9].*: No such file or directory$/\1/p' "$work/errors" | sort -u | while read -r included; do
+    "$frontend" "$included" "$PWD" scan 2>> "$work/unread"
   done
   [ ! -s "$work/unread" ] || unread "$work/unread"
   told "$work/errors"
 }
 grep -qw main "$work/expanded.ii" || say "$file has no main(); check runs a whole program"
 "$frontend" "$work/expanded.ii" "$PWD" > "$work/rewritten.ii" 2> "$work/unread" || unread "$work/unread"
-fma=$(grep -swom1 fma /proc/cpuinfo > /dev/null && echo -mfma)
-g++ $flags -O1 -g -w -fpreprocessed -ffp-contract=off -fno-optimize-sibling-calls -fno-strict-aliasing -fno-var-tracking $fma -fno-tree-sra \
-  -fno-elide-constructors --param tsan-distinguish-volatile=1 -c "$work/rewritten.ii" -o "$work/program.o" 2> "$work/errors" || told "$work/errors"
+g++ $flags -fpreprocessed -c "$work/rewritten.ii" -o "$work/program.o" 2> "$work/errors" || told "$work/errors"
 g++ -no-pie -g "$work/program.o" "$@" -lboost_context -ldl -pthread -o "$work/program" 2> "$work/errors" ||
   { sed -n 's/.*undefined reference to \(.*\)/    \1/p' "$work/errors" | sort -u | head -5; say "$file is not read: these functions are not there"; }
 run() {  # SCHEDULE COPIES: what it prints; its findings and its status lie beside

@@ -24,6 +24,13 @@ const void* address_of_instance(Types<Arguments...>, std::type_identity_t<void (
   return reinterpret_cast<const void*>(kernel);
 }
 
+// A kernel that is asked for its __cluster_dims__ answers and returns.
+inline thread_local dim3* asking = nullptr;
+inline bool asked(dim3 cluster) {
+  if (asking) *asking = cluster;
+  return asking != nullptr;
+}
+
 // kernel<<<grid, block, smem, stream>>>(arguments...). The error stays for cudaGetLastError().
 class Launch {
  public:
@@ -38,8 +45,10 @@ class Launch {
         overlaps_previous_(overlaps_previous) {}
   template <class Call, class Address, class... Arguments>
   cudaError_t run(Call call, Address address, Arguments... arguments) const {
+    dim3 cluster = cluster_;
+    if (cluster.x == 0) asking = &cluster, call(arguments...), asking = nullptr;
     cpu::LaunchConfig config{
-        name_, address(Types<Arguments...>{}), grid_, block_, smem_, cluster_, overlaps_previous_, stream_, {}};
+        name_, address(Types<Arguments...>{}), grid_, block_, smem_, cluster, overlaps_previous_, stream_, {}};
     config.arguments = {cpu::pointer_or_null(arguments)...};
     return start(config, [=] { call(arguments...); });
   }

@@ -107,7 +107,7 @@ class Rewriter {
     if (t.is("__shared__")) return shared();
     if (t.is("extern") && declares_shared(i)) return dynamic_shared();
     if ((t.is("asm") || t.is("__asm__") || t.is("__asm")) && t.kind == Kind::word) return assembly();
-    if (t.is("__noinline__") && before(i) != NONE && !tokens_[before(i)].is("(")) {
+    if (t.is("__noinline__") && (before(i) == NONE || !tokens_[before(i)].is("("))) {
       ++at_;
       return "__attribute__((__noinline__))";
     }
@@ -144,6 +144,13 @@ class Rewriter {
       if (const Index chevron = launch_of(i); chevron != NONE) return launch(i, chevron);
     if (t.is("(") && !is_member(i))
       if (const Index after = closing(i) + 1; token(skip_space(after)).is("<<<")) return launch(i, skip_space(after));
+    // A kernel with __cluster_dims__ may be launched through a pointer, and its template's arguments may be in them.
+    if (const auto kernel = kernel_bodies_.find(i); kernel != kernel_bodies_.end() && !cluster_dims_.empty()) {
+      const auto cluster = cluster_dims_.find(kernel->second);
+      ++at_;
+      return "{ if (::lab::plain::asked(dim3(" + (cluster == cluster_dims_.end() ? "1, 1, 1" : cluster->second) +
+             "))) return; ";
+    }
     if (const auto members = members_before_.find(i); members != members_before_.end()) {
       ++at_;
       return members->second + t.text;
@@ -222,11 +229,8 @@ class Rewriter {
     while (!kernel.empty() && kernel.back() == ' ') kernel.pop_back();
     std::string name;  // in a string literal
     for (const char c : kernel) name += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-    std::string base = kernel.substr(0, kernel.find('<'));
-    base = base.substr(base.rfind(':') + 1);
-    const auto cluster = cluster_dims_.find(base);
     std::string out = "::lab::plain::Launch(::lab::plain::instance(\"" + name + "\", __PRETTY_FUNCTION__), ";
-    out += cluster == cluster_dims_.end() ? "dim3(1, 1, 1)" : "dim3(" + cluster->second + ")";
+    out += cluster_dims_.empty() ? "dim3(1, 1, 1)" : "dim3(0, 0, 0)";  // 0: the kernel is asked
     out += ", " + text(chevron + 1, close) + ").run([&](const auto&... lab_a) { " + kernel + "(lab_a...); }, ";
     out += "[&]<class... LabA>(::lab::plain::Types<LabA...> lab_t) -> const void* { ";
     for (const std::string how : {"::lab::plain::address_of_one", "::lab::plain::address_of_instance"})
@@ -262,14 +266,17 @@ class Rewriter {
     Index last = NONE;  // token that is none of space
     int functions = 0;
     bool kernel = false;  // the function that is open, or comes next
+    std::string name;     // the kernel's
     for (Index i = 0; i < tokens_.size(); ++i) {
       in_function_.push_back(functions > 0), in_kernel_.push_back(kernel && functions > 0);
       if (tokens_[i].kind == Kind::space) continue;
       if (functions == 0) kernel = tokens_[i].is("__global__") || (kernel && !tokens_[i].is(";"));
+      if (functions == 0 && tokens_[i].is("__global__")) name = kernel_name(i);
       if (tokens_[i].is("{")) {
         bool is_one = false;
         for (const std::string_view word : {")", "const", "noexcept", "else", "do", "mutable"})
           is_one = is_one || (last != NONE && tokens_[last].is(word));
+        if (functions == 0 && kernel && is_one) kernel_bodies_[i] = name;
         open.push_back(is_one), functions += is_one;
       } else if (tokens_[i].is("}") && !open.empty()) {
         functions -= open.back(), open.pop_back();
@@ -278,21 +285,21 @@ class Rewriter {
       last = i;
     }
   }
+  // Before the first ( behind `at` that belongs to no attribute.
+  std::string kernel_name(Index at) const {
+    for (; at < tokens_.size(); ++at) {
+      if (!tokens_[at].is("(")) continue;
+      const Token& name = tokens_[before(at)];
+      if (!name.is("__launch_bounds__") && !name.is("__cluster_dims__")) return name.text;
+      at = closing(at);
+    }
+    return "";
+  }
   void find_cluster_dims() {
     for (Index i = 0; i < tokens_.size(); ++i) {
       if (!tokens_[i].is("__cluster_dims__")) continue;
       const Index open = skip_space(i + 1), close = closing(open);
-      Index at = close + 1;  // the kernel's name: before the first ( that belongs to no attribute
-      for (; at < tokens_.size(); ++at) {
-        if (!tokens_[at].is("(")) continue;
-        const Index name = before(at);
-        if (tokens_[name].is("__launch_bounds__"))
-          at = closing(at);
-        else {
-          cluster_dims_[tokens_[name].text] = flat(open + 1, close);
-          break;
-        }
-      }
+      cluster_dims_[kernel_name(close + 1)] = flat(open + 1, close);
     }
   }
 
@@ -502,6 +509,7 @@ class Rewriter {
   std::vector<char> foreign_;
   std::vector<bool> in_function_, in_kernel_;
   std::map<std::string, std::string> cluster_dims_;   // of kernels
+  std::map<Index, std::string> kernel_bodies_;        // their {, and their names
   std::map<std::string, std::string> at_file_scope_;  // shared variables: what stands for their names
   std::set<std::string> structs_;                     // of shared memory
   std::map<Index, std::string> members_before_;       // what comes before their }

@@ -10,8 +10,9 @@ namespace lab {
 // does not fit a half.
 extern "C" Launches drill_lazy() {
   constexpr int ROWS = 4, TILES = 8, HIDDEN = -99;  // HIDDEN: a tile without a visible key
-  // Each tile's largest score: never above the first; 8 above it, then 9; hidden at first; up by exactly 8, then by more.
-  constexpr int LARGEST[ROWS][TILES] = {{5, 3, 5, 4, 0, 2, 5, 1},
+  // Each tile's largest score: never above the first, and so low that a reference of 0 leaves no weight; 8 above it, then 9;
+  // hidden at first; up by exactly 8, then by more.
+  constexpr int LARGEST[ROWS][TILES] = {{-35, -37, -35, -36, -40, -38, -35, -39},
                                         {0, 0, 2, 4, 8, 9, 10, 12},
                                         {HIDDEN, HIDDEN, -7, -6, HIDDEN, -7, 0, -1},
                                         {-4, 4, 3, 4, 13, 12, 53, 52}};

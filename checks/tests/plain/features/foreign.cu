@@ -60,6 +60,14 @@ __global__ void spaced(int* out) {
   out[threadIdx.x] = N;
 }
 
+// A cluster whose size is a template's, launched through a pointer.
+template <int N>
+__global__ void __cluster_dims__(N, 1, 1) in_cluster(int* out) {
+  unsigned size;
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
+  if (threadIdx.x == 0) out[blockIdx.x] = size;
+}
+
 int main() {
   int *in, *out, got[64], block = 0, grid = 0;
   half *matrix, halves[256];
@@ -78,11 +86,15 @@ int main() {
   cudaMemcpy(halves, matrix, sizeof halves, cudaMemcpyDeviceToHost);
   spaced<7> << <dim3(1), 32>> >(out);
   cudaMemcpy(got, out, 256, cudaMemcpyDeviceToHost);
+  const int spaced_out = got[31];
+  auto* kernel = in_cluster<2>;
+  kernel<<<2, 32>>>(out);
+  cudaMemcpy(got, out, 256, cudaMemcpyDeviceToHost);
   std::atomic<int> bits{6};
   bits.fetch_and(3), bits.fetch_or(8);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   cudaOccupancyMaxPotentialBlockSize(&grid, &block, spaced<7>, 0, 1000000);
   const cudaError_t error = cudaDeviceSynchronize();
   assert(error == cudaSuccess);
-  printf("%d %d %g %d %d %d %s\n", copied, arrived, __half2float(halves[17]), got[31], bits.load(), block, cudaGetErrorName(error));
+  printf("%d %d %g %d %d %d %d %s\n", copied, arrived, __half2float(halves[17]), spaced_out, got[1], bits.load(), block, cudaGetErrorName(error));
 }
