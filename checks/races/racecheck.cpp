@@ -41,9 +41,10 @@ constexpr RaceProblem BACKWARD_RACES[] = {{{1, 1, 1, 64, false}},
                                           {{1, 1, 200, 128, true}},
                                           {{1, 1, 200, 64, false}, NEEDS_UNIT},
                                           {{1, 1, 200, 128, true}, NEEDS_UNIT}};
-// Those of `make stage=S test`: a race that a rendezvous hides from the numbers shows here under any schedule.
+// Those of `make stage=S test`: a race that a rendezvous hides from the numbers shows here under any schedule. Two heads: on
+// one multiprocessor a block has two pieces of work, and a single group to do them.
 constexpr RaceProblem SHORT_RACES[] = {
-    {{1, 1, 40, 128, true}}, {{1, 1, 129, 64, false}}, {{1, 1, 1024, 64, true}}, {{1, 135, 200, 64, true}}};
+    {{1, 2, 40, 128, true}}, {{1, 1, 129, 64, false}}, {{1, 1, 1024, 64, true}}, {{1, 135, 200, 64, true}}};
 // The second and third have more than one tile of each stage.
 constexpr RaceProblem SHORT_BACKWARD_RACES[] = {
     {{1, 1, 40, 64, true}}, {{1, 1, 140, 128, false}}, {{1, 1, 140, 128, false}, NEEDS_UNIT}};
