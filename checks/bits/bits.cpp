@@ -27,7 +27,7 @@ std::uint64_t digest(const std::vector<fp16>& out, std::uint64_t hash = FNV_STAR
   return hash;
 }
 
-// b9's parts apart; its schedule for one key block, for two, and for ten; both orders for a card of few multiprocessors.
+// b9's parts apart; its schedule for one key block, for two, and for ten; b6's order, which b9 has too on few multiprocessors.
 constexpr std::pair<Shape, int> GRADIENTS[] = {{{1, 1, 300, 64, false}, 132},  {{1, 1, 300, 64, true}, 132},
                                                {{1, 2, 129, 128, true}, 132},  {{1, 1, 200, 128, false}, 132},
                                                {{1, 70, 130, 64, true}, 132},  {{5, 30, 100, 64, false}, 132},

@@ -1,4 +1,5 @@
-// The weights of a tile relative to a reference that moves only when it must: v3g and the stages after it. Of the m64nN accumulator a lane has two rows, h = 0 and 1, and of every eight columns two.
+// The weights of a tile relative to a reference that moves only when it must, for v3g and the stages after it. Of the
+// m64nN accumulator a lane has two rows, h = 0 and 1, and of every eight columns two.
 // s: scores, then weights; o: O. row_max: the score of weight 1; reference: row_max times scale_log2; row_sum: of all
 // tiles before; sum: of this tile; both of the lane's own columns.
 #pragma once

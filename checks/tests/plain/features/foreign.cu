@@ -1,4 +1,4 @@
-// What public programs write, and a g++ without help does not read; or what a checker took for a fault.
+// Constructs of public programs that g++ alone does not read, and one that a checker took for a fault.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>
