@@ -51,7 +51,7 @@ g++ $flags -E -fpch-preprocess -x c++ -include "$header" -Icommon/cpu -I. -I"$(d
   [ ! -s "$work/unread" ] || unread "$work/unread"
   told "$work/errors"
 }
-grep -qw main "$work/expanded.ii" || say "$file has no main(); check runs a whole program"
+grep -v "^#" "$work/expanded.ii" | grep -qw main || say "$file has no main(); check runs a whole program"  # nor is a folder main one
 "$frontend" "$work/expanded.ii" "$PWD" > "$work/rewritten.ii" 2> "$work/unread" || unread "$work/unread"
 g++ $flags -fpreprocessed -c "$work/rewritten.ii" -o "$work/program.o" 2> "$work/errors" || told "$work/errors"
 g++ -no-pie -g "$work/program.o" "$@" -lboost_context -ldl -pthread -o "$work/program" 2> "$work/errors" ||

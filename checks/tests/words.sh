@@ -110,15 +110,15 @@ refuse "o's.npy is there, and it is not what an earlier make run wrote" $run q="
 rm -f "$work/o's.npy" "$work/mine.npy" "$work/it's \$a.npy"
 
 # --- wrong words ---
-: > "$work/empty.cu"; head -c 64 /dev/zero > "$work/zeros.cu"; echo 'int main() { nope(); }' > "$work/wrong.cu"; echo 'int x;' > "$work/nomain.cu"
+: > "$work/empty.cu"; head -c 64 /dev/zero > "$work/zeros.cu"; echo 'int main() { nope(); }' > "$work/wrong.cu"; mkdir -p "$work/main"; echo 'int x;' > "$work/main/nomain.cu"
 echo '#include <cub/cub.cuh>' > "$work/cub.cu"
 for case in "$work/none.cu|there is no such file" "$work|is a directory" "$work/empty.cu|is empty" "$work/zeros.cu|is no text" \
-  "-none|there is no such file" "$work/wrong.cu|is not read: g++ refuses it" "$work/nomain.cu|has no main()" "$work/cub.cu|is not read: 1 of"; do
+  "-none|there is no such file" "$work/wrong.cu|is not read: g++ refuses it" "$work/main/nomain.cu|has no main()" "$work/cub.cu|is not read: 1 of"; do
   refuse "${case#*|}" $MAKE backend=cpu check file="${case%|*}"
 done
 refuse "seconds=0" $MAKE backend=cpu check file=$work/cub.cu seconds=0
 refuse "takes no stage=" $MAKE backend=cpu check stage=v1 file=$work/cub.cu
-rm "$work"/*.cu
+rm "$work"/*.cu "$work"/main/nomain.cu
 refuse "no stage 'v2bb'" $MAKE stage=v2bb test
 refuse "make list" $MAKE stage=nothing reproduce-bug
 refuse "a backward stage has no counters" $MAKE stage=b1 backend=cpu counters
