@@ -207,13 +207,13 @@ int run_test_cases(bool quick) {
 }
 
 AcceptanceOptions options_in(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"full", "quick", "cheapest", "once", "turns", "seed", "verbose"};
+  constexpr std::string_view keys[] = {"full", "quick", "cheapest", "once", "seed", "verbose"};
   const KeyValues values(args, keys);
   AcceptanceOptions options{values.flag("full"), values.flag("quick"), 0, values.flag("once"), 1};
   options.cheapest = values.whole("cheapest", 1'000'000, 1, 0);
   options.quick |= options.cheapest > 0;
   options.seed = values.whole("seed", UINT64_MAX, 0, options.seed);
-  options.turns = values.flag("turns"), options.verbose = values.flag("verbose");
+  options.verbose = values.flag("verbose");
   return options;
 }
 
@@ -234,7 +234,7 @@ int run_acceptance(const Acceptance& acceptance) {
   return status == 0 && current.report.failed() == 0 && current.report.passed() > 0 ? 0 : 1;
 }
 
-// test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N] [verbose=1]; cheapest= is for machines where all cases would
+// test [full=1] [quick=1] [cheapest=N] [once=1] [seed=N] [verbose=1]; cheapest= is for machines where all cases would
 // take too long, once= for kernels that are most likely wrong.
 int test_command(std::span<char*> args) {
   const Subject& subject = lab::subject();

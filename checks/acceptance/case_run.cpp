@@ -60,7 +60,7 @@ constexpr Run BACKWARD_RUNS[] = {
 };
 constexpr std::size_t EQUAL_RUNS = 2;  // those that a GPU can make
 // A reduction lane by lane takes five times as long as in one step, and one that is wrong is wrong in every case: each
-// third spells them out. With turns=1 each fourth has that run.
+// third spells them out.
 constexpr std::size_t SPELLED_OUT_EVERY = 3;
 // For launchers that count multiprocessors, on cases that run whole: few of them mean other instances, and blocks with
 // more than one piece of work, in which a lane that comes late can find its slot in use again. Other instances round
@@ -148,7 +148,7 @@ class CaseRun {
     std::vector<RowBlock> again_rows;
     for (const std::size_t i : repeats()) {
       Run run = runs()[i];
-      if (!options_.turns && number_ % SPELLED_OUT_EVERY) run.spelled_out = false;
+      if (number_ % SPELLED_OUT_EVERY) run.spelled_out = false;
       Outputs output;
       if (!launch(run, repeated, output)) break;  // the next launch would only say it again
       const std::vector<RowBlock> rows = rows_of(repeated, output);
@@ -178,7 +178,7 @@ class CaseRun {
     std::vector<std::size_t> some = {1 + number_ % count, 1 + (number_ + 2) % count};
     if (subject_.backward ? options_.full : all_runs(result_.test, options_))
       some.resize(count), std::iota(some.begin(), some.end(), 1u);
-    else if (subject_.backward || options_.turns || result_.test.group == Group::instances)
+    else if (subject_.backward || result_.test.group == Group::instances)
       some.resize(1);
     return some;
   }

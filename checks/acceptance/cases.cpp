@@ -98,19 +98,6 @@ std::string magnified(const Magnitudes& by) {
   return text + (by.first ? format(" from row %zu on", by.first) : "");
 }
 
-// Of the lengths and the amplitudes every second, causal or not by turns. The last character of a stage's version says
-// which half: about half of the ladder runs either.
-void leave_every_second(std::vector<Case>& cases) {
-  const std::string_view name = stage_name(), version = name.substr(0, name.find('_'));
-  const std::size_t first = std::size_t(version.back());
-  std::size_t number = 0;
-  std::erase_if(cases, [&](const Case& c) {
-    if (c.group != Group::ragged && c.group != Group::amplitudes) return false;
-    const std::size_t n = number++;
-    return (n + n / 2 + first) % 2 != 0;
-  });
-}
-
 }  // namespace
 
 float scale_of(const Case& test) { return test.scale ? *test.scale : float(default_scale(test.shape.D)); }
@@ -268,16 +255,7 @@ std::vector<Case> random_backward_cases(std::uint64_t seed, std::size_t count) {
 }
 
 std::vector<Case> cases_of(const Subject& subject, const AcceptanceOptions& options) {
-  const bool fewer = options.turns && can_schedule();
-  if (!subject.backward) {
-    std::vector<Case> cases = forward_cases(options.seed);
-    if (fewer) leave_every_second(cases);
-    return cases;
-  }
-  std::vector<Case> cases = backward_cases(options.seed, options.full || !can_schedule());
-  std::size_t number = 0;
-  if (fewer) std::erase_if(cases, [&](const Case& c) { return c.group != Group::notes && number++ % 2 != 0; });
-  return cases;
+  return subject.backward ? backward_cases(options.seed, options.full || !can_schedule()) : forward_cases(options.seed);
 }
 
 void leave_cheapest(std::vector<Case>& cases, const std::function<double(const Case&)>& cost, std::size_t count) {

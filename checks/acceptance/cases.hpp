@@ -19,9 +19,6 @@ struct AcceptanceOptions {
   std::size_t cheapest = 0;  // quick, with this number of cases; 0: all of them
   bool once = false;         // each case is launched for the oracle alone, and not repeated: a question, no acceptance
   std::uint64_t seed = 1;
-  // Where all stages are tested, on the CPU: of each case fewer blocks run, and they are repeated once, by turns under
-  // one of the other runs.
-  bool turns = false;
   bool verbose = false;  // the table, not a line for each group
   // Of fuzz: the options of the launch that the oracle checks; it is repeated once, under a different schedule and copies.
   std::optional<ExecOptions> first = {};

@@ -33,7 +33,7 @@ std::vector<Expected> oracle(const Subject& subject, const Problem& p, std::span
   }
   const std::vector<RowBlock> rows = chosen.empty() ? all_rows(p.shape) : std::vector(chosen.begin(), chosen.end());
   if (p.notes) {
-    std::vector<double> value = attention(p.shape, p.scale, p.in.q, p.in.k, p.in.v, rows);
+    std::vector<double> value = attention({p.shape, p.scale, p.in.q, p.in.k, p.in.v}, rows);
     std::vector<double> allowed(value.size(), NOTES_TOLERANCE);
     return {{std::move(value), std::move(allowed), {}}};
   }

@@ -7,7 +7,6 @@
 #include "checks/acceptance/launch.hpp"
 #include "checks/bugs/gpu_child_process.hpp"
 #include "checks/runner/commands.hpp"
-#include "common/stage.hpp"
 #include "common/target.hpp"
 
 namespace lab {
@@ -36,7 +35,7 @@ int plan_command(std::span<char*> args) {
   const Shape shape{extents[0], extents[1], extents[2], extents[3], causal};
   if (shape.D != 64 && shape.D != 128)
     throw BadInput(format("D=%d: the stages take head dimensions 64 and 128", shape.D));
-  std::fputs(plan_text(shape, stage().plan(shape)).c_str(), stdout);
+  std::fputs(plan_text(shape, plan_of(shape)).c_str(), stdout);
   return 0;
 }
 

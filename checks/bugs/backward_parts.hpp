@@ -6,7 +6,6 @@
 
 #include "checks/acceptance/backward_bound.hpp"
 #include "checks/bugs/signature.hpp"
-#include "common/backward.hpp"
 
 namespace lab {
 

@@ -7,7 +7,6 @@
 
 #include "checks/bugs/hang.hpp"
 #include "checks/bugs/trial.hpp"
-#include "common/stage.hpp"
 
 namespace lab {
 
@@ -58,9 +57,9 @@ Part nan_exactly(const Trial& trial, const Where& where, const std::string& rule
 Part unwritten_exactly(const Trial& trial, const Where& where, const std::string& rule);
 // The output is wrong somewhere, without a prediction of how.
 Part wrong_somewhere(const Trial& trial);
-// The output equals `predicted`, and that is the right answer: the bug is real and does not show here. Holds for the
+// The output is right, and equals `predicted`, if that is given: the bug is real and does not show here. Holds for the
 // fixed build too, so it tells a build by nothing; it fails the signature if it does not hold.
-Part right_by_luck(const Trial& trial, const std::vector<double>& predicted, const std::string& why);
+Part right_by_luck(const Trial& trial, const std::string& why, const std::vector<double>& predicted = {});
 // The launch is refused, and its message has all of these pieces.
 Part refused(const Trial& trial, const std::vector<std::string>& pieces);
 // The kernel stops with `error`, and its message has all of these pieces.

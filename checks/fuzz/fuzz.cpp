@@ -105,7 +105,7 @@ FuzzCase draw(std::uint64_t seed, std::uint64_t number) {
 CaseResult run(const FuzzCase& c) {
   AcceptanceOptions options;
   options.quick = true;
-  if (!subject().backward) options.first = c.exec, options.turns = true;
+  if (!subject().backward) options.first = c.exec;
   try {
     return run_case(subject(), c.test, 0, options);
   } catch (const StillRuns&) {  // only the end of the process frees the GPU

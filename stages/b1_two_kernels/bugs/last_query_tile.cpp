@@ -6,7 +6,7 @@ using namespace lab;
 
 std::vector<Part> look() {
   const Look l = look_at({1, 2, 100, 64, false});
-  const int whole = 100 / backward_stage().tile_m * backward_stage().tile_m;
+  const int whole = 100 / subject().tile_m * subject().tile_m;
   const Gradients predicted = backward_after(l, [&](BackwardHead& h) {
     for (int i = whole; i < h.S; ++i)
       for (int j = 0; j < h.S; ++j) h.P[h.at(i, j)] = h.dS[h.at(i, j)] = 0;

@@ -6,7 +6,7 @@ using namespace lab;
 
 std::vector<Part> look() {
   const Look l = look_at({1, 2, 100, 64, false});
-  const int tile = backward_stage().tile_m;
+  const int tile = subject().tile_m;
   const Gradients predicted = backward_after(l, [&](BackwardHead& h) {
     const std::vector<double> P = h.P;
     for (int i = 0; i < h.S; ++i)

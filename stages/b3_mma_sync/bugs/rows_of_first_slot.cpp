@@ -8,7 +8,7 @@ using namespace lab;
 
 std::vector<Part> look() {
   const Look l = look_at({1, 2, 100, 64, false});
-  const int tile = backward_stage().tile_m;
+  const int tile = subject().tile_m;
   const Gradients predicted = backward_after(l, [&](BackwardHead& h) {
     for (int i = tile; i < h.S; ++i)
       for (int j = 0; j < h.S; ++j) {

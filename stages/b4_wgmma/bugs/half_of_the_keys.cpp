@@ -7,7 +7,7 @@ using namespace lab;
 std::vector<Part> look() {
   const Look l = look_at({1, 2, 300, 64, false});
   const Gradients predicted = backward_after(l, [](BackwardHead& h) {
-    const int keys = backward_stage().tile_n;
+    const int keys = subject().tile_n;
     for (int i = 0; i < h.S; ++i)
       for (int j = 0; j < h.S; ++j)
         if (j % keys >= keys / 2) h.dS[h.at(i, j)] = 0;

@@ -8,9 +8,9 @@ using namespace lab;
 
 // The first key of the tile that the row's block begins with, from the end.
 int first_tile(const Trial& t, int row) {
-  const int block = row / stage().plan(t.shape).tile_m * stage().plan(t.shape).tile_m,
-            keys = std::min(t.shape.S, block + stage().plan(t.shape).tile_m);
-  return (keys - 1) / stage().plan(t.shape).tile_n * stage().plan(t.shape).tile_n;
+  const int block = row / plan_of(t.shape).tile_m * plan_of(t.shape).tile_m,
+            keys = std::min(t.shape.S, block + plan_of(t.shape).tile_m);
+  return (keys - 1) / plan_of(t.shape).tile_n * plan_of(t.shape).tile_n;
 }
 
 std::vector<Part> look() {

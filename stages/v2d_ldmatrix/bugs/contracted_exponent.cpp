@@ -16,7 +16,7 @@ constexpr double INFINITE = 12000, SILENT = 20000;
 Part is_predicted(const Shape& shape, double amplitude) {
   const float scale = float(default_scale(shape.D));
   const Trial t = run_trial(shape, make_inputs(Family::constant, shape, 1, {}, amplitude), scale, {}, Family::constant);
-  const auto predicted = wrong::contracted_exponent(shape, scale, t.in.q, t.in.k, t.in.v);
+  const auto predicted = wrong::contracted_exponent(t);
   std::size_t same = 0, nan = 0, infinite = 0, zero = 0;
   for (std::size_t i = 0; i < t.out.size(); ++i) {
     const double out = to_float(t.out[i]), p = predicted[i];

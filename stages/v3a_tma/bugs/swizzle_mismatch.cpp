@@ -10,8 +10,7 @@ constexpr Shape MISSION{1, 8, 512, 64, false}, WIDE_RAGGED{1, 1, 200, 128, true}
 std::vector<Part> look() {
   const Trial t = run_trial(MISSION), wide = run_trial(WIDE_RAGGED);
   const auto predicted = [](const Trial& x) {
-    return wrong::columns_moved(x.shape, x.scale, x.in.q, x.in.k, x.in.v,
-                                [](int row, int col) { return row % 8 < 4 ? col : col ^ 32; });
+    return wrong::columns_moved(x, [](int row, int col) { return row % 8 < 4 ? col : col ^ 32; });
   };
   return {equals_prediction(t, predicted(t),
                             "attention with the halves of Q, K and V exchanged in every second four of their rows"),

@@ -12,8 +12,7 @@ constexpr Shape MISSION{1, 8, 512, 64, true}, MANY{8, 12, 300, 64, true}, WIDE_R
 std::vector<Part> look() {
   const Trial t = run_trial(MISSION), many = run_trial(MANY), wide = run_trial(WIDE_RAGGED);
   const auto predicted = [](const Trial& x) {
-    return wrong::keys_of_another_tile(x.shape, x.scale, x.in.q, x.in.k, x.in.v, stage().plan(x.shape).tile_m,
-                                       stage().plan(x.shape).tile_n, block_over_all_heads);
+    return wrong::keys_of_another_tile(x, plan_of(x.shape).tile_m, plan_of(x.shape).tile_n, block_over_all_heads);
   };
   return {
       equals_prediction(t, predicted(t),
