@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <memory>
 #include <numeric>
 #include <span>
-#include <type_traits>
+#include <sstream>
 #include <utility>
 
 #include "checks/acceptance/format.hpp"
@@ -163,7 +164,6 @@ class CaseRun {
       Outputs output;
       if (launch(FEW_MULTIPROCESSORS, checked, output)) compare_with_oracle(output, all_rows(problem_->shape));
     }
-    if (!can_schedule() && !subject_.backward && result_.test.group == Group::notes && green()) measure(first);
   }
 
   std::span<const Run> runs() const {
@@ -254,20 +254,9 @@ class CaseRun {
   }
 
   void draw(int output, const std::vector<fp16>& out, const Expected& right, const std::vector<RowBlock>& rows) {
-    const Shape& shape = problem_->shape;
-    std::string marks(out.size(), '.'), of_rows;
-    std::vector<fp16> compared;
-    const auto each_row = [&](auto row) {
-      for (const RowBlock& block : rows)
-        for (int r = block.first; r < block.first + block.rows; ++r)
-          row((std::size_t(block.head) * std::size_t(shape.S) + std::size_t(r)) * std::size_t(shape.D));
-    };
-    each_row([&](std::size_t at) { compared.insert(compared.end(), &out[at], &out[at] + shape.D); });
-    of_rows = marks_of(compared, right);
-    std::size_t next = 0;
-    each_row([&](std::size_t at) { std::copy_n(&of_rows[next], shape.D, &marks[at]), next += std::size_t(shape.D); });
+    const std::string marks = marks_of(problem_->shape, rows, out, right);
     result_.map = map_of(
-        shape, [&](std::size_t i) { return marks[i]; }, "'#' wrong, 'N' NaN, '~' never written, '.' right");
+        problem_->shape, [&](std::size_t i) { return marks[i]; }, "'#' wrong, 'N' NaN, '~' never written, '.' right");
     if (subject_.outputs.size() > 1) result_.map[0] = subject_.outputs[std::size_t(output)] + (", " + result_.map[0]);
   }
 
@@ -298,34 +287,6 @@ class CaseRun {
               format("%d rows are written that these blocks did not write before", now - count(rows)), &run);
   }
 
-  // Median of ten groups of launches, the L2 cache warm. Small launches are over before the next one is queued,
-  // so what they show includes launch overhead.
-  void measure(const Outputs& first) {
-    constexpr int TIMED = 10, LAUNCHES = 20;
-    const ExclusiveGpu exclusive;
-    const Call call = tensors_->call(result_.test.shape, problem_->scale);
-    cudaEvent_t start, stop;
-    check_cuda(cudaEventCreate(&start), "cudaEventCreate");
-    check_cuda(cudaEventCreate(&stop), "cudaEventCreate");
-    std::vector<double> times;
-    for (int group = -1; group < TIMED; ++group) {  // group -1 warms up
-      check_cuda(cudaEventRecord(start), "cudaEventRecord");
-      for (int i = 0; i < LAUNCHES; ++i) check_cuda(subject_.launch(call), "a timed launch");
-      check_cuda(cudaEventRecord(stop), "cudaEventRecord");
-      check_cuda(cudaEventSynchronize(stop), "the timed launches");
-      float milliseconds = 0;
-      check_cuda(cudaEventElapsedTime(&milliseconds, start, stop), "cudaEventElapsedTime");
-      if (group >= 0) times.push_back(1000.0 * milliseconds / LAUNCHES);
-    }
-    check_cuda(cudaEventDestroy(start), "cudaEventDestroy");
-    check_cuda(cudaEventDestroy(stop), "cudaEventDestroy");
-    std::ranges::sort(times);
-    result_.microseconds = (times[TIMED / 2 - 1] + times[TIMED / 2]) / 2;
-    Outputs last;
-    if (!tensors_->fetch(last).empty() || last != first)
-      problem(Evidence::race, "the output changed while it was timed");
-  }
-
   const Subject& subject_;
   const AcceptanceOptions& options_;
   std::size_t number_;  // of the case, for turns
@@ -339,70 +300,45 @@ class CaseRun {
   std::vector<Run> own_runs_;  // of fuzz
 };
 
-// --- a result as text ---------------------------------------------------------------------------------------
-
-// The fields of a result, in hexadecimal digits: written to `text`, or read from its beginning.
-struct Digits {
-  std::string text;
-  bool reads = false;
-  void bytes(void* at, std::size_t count) {
-    auto* const all = static_cast<unsigned char*>(at);
-    if (reads && text.size() < 2 * count) throw std::runtime_error("a case's result is cut off");
-    for (std::size_t i = 0; i < count; ++i)
-      if (reads)
-        all[i] = static_cast<unsigned char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
-      else
-        text += format("%02x", all[i]);
-    if (reads) text.erase(0, 2 * count);
-  }
-  // The number of elements that follow, each of one byte at least.
-  std::size_t fitting(std::size_t& size) {
-    bytes(&size, sizeof size);
-    if (reads && size > text.size() / 2) throw std::runtime_error("a case's result is cut off");
-    return size;
-  }
-  template <class T>
-  void operator()(T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    bytes(&value, sizeof value);
-  }
-  void operator()(std::string& value) {
-    std::size_t size = value.size();
-    value.resize(fitting(size)), bytes(value.data(), size);
-  }
-  void operator()(Fault& f) { (*this)(f.evidence), (*this)(f.what), (*this)(f.again); }
-  template <class T>
-  void operator()(std::vector<T>& all) {
-    std::size_t size = all.size();
-    all.resize(fitting(size));
-    for (T& one : all) (*this)(one);
-  }
-  // All that run_case() finds out.
-  void operator()(CaseResult& r) {
-    (*this)(r.problems), (*this)(r.map), (*this)(r.compared), (*this)(r.checked), (*this)(r.repeated), (*this)(r.total);
-    (*this)(r.skipped), (*this)(r.note), (*this)(r.hang), (*this)(r.launches), (*this)(r.microseconds);
-  }
-};
-
 }  // namespace
 
 CaseResult run_case(const Subject& subject, const Case& test, std::size_t number, const AcceptanceOptions& options) {
   return CaseRun(subject, test, number, options).run();
 }
 
-std::string text_of(CaseResult result) {
-  Digits digits;
-  digits(result);
-  return digits.text;
+// Fields, in one line: a new line within one is a character that no report has.
+static constexpr char BETWEEN = '\x1f', NEW_LINE = '\x1e';
+
+std::string text_of(const CaseResult& r) {
+  const Comparison& c = r.compared;
+  std::string text = format("%zu %zu %a %a %zu %zu %zu %d %d", c.compared, c.nans, c.max_diff, c.worst_ratio, r.checked,
+                            r.repeated, r.total, int(r.skipped), r.launches);
+  for (const std::string& field : {r.note, r.hang, std::to_string(r.problems.size())}) text += BETWEEN + field;
+  for (const Fault& f : r.problems) text += BETWEEN + std::string(f.again ? "+" : "-") + f.what;
+  for (const std::string& line : r.map) text += BETWEEN + line;
+  std::ranges::replace(text, '\n', NEW_LINE);
+  return text;
 }
 
-CaseResult result_of(const std::string& text, const Case& test) {
-  CaseResult result;
-  result.test = test;
-  Digits digits{text, true};
-  digits(result);
-  if (!digits.text.empty()) throw std::runtime_error("a case's result is longer than it should be");
-  return result;
+CaseResult result_of(std::string text, const Case& test) {
+  std::ranges::replace(text, NEW_LINE, '\n');
+  std::istringstream fields(text);
+  std::string field;
+  const auto next = [&] { return std::getline(fields, field, BETWEEN), field; };
+  CaseResult r;
+  r.test = test;
+  Comparison& c = r.compared;
+  int skipped = 0;
+  if (std::sscanf(next().c_str(), "%zu %zu %la %la %zu %zu %zu %d %d", &c.compared, &c.nans, &c.max_diff,
+                  &c.worst_ratio, &r.checked, &r.repeated, &r.total, &skipped, &r.launches) != 9)
+    throw std::runtime_error("a case's result is cut off");
+  r.skipped = skipped, r.note = next(), r.hang = next();
+  for (int left = std::stoi(next()); left > 0; --left) {
+    next();
+    r.problems.push_back({{}, field.substr(1), field[0] == '+'});
+  }
+  while (std::getline(fields, field, BETWEEN)) r.map.push_back(field);
+  return r;
 }
 
 }  // namespace lab

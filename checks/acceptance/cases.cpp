@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
 #include <utility>
 
 #include "checks/acceptance/backward_bound.hpp"
@@ -239,18 +238,6 @@ std::vector<Case> backward_cases(std::uint64_t seed, bool full) {
   for (const int D : {64, 128})
     for (const bool causal : {false, true})
       cases.push_back({Group::special, {1, SPECIALS, 139, D, causal}, Family::special, seed});
-  return cases;
-}
-
-std::vector<Case> random_backward_cases(std::uint64_t seed, std::size_t count) {
-  std::mt19937_64 random(seed);
-  const auto below = [&](std::size_t end) { return int(random() % end); };
-  std::vector<Case> cases;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Shape shape{1 + below(2), 1 + below(3), 1 + below(200), below(2) ? 64 : 128, below(2) == 0};
-    const Family family = TELLING[below(std::size(TELLING))];
-    cases.push_back({Group::ragged, shape, family, random() % 1000});
-  }
   return cases;
 }
 

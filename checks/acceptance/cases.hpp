@@ -68,8 +68,6 @@ std::vector<Case> cases_of(const Subject& subject, const AcceptanceOptions& opti
 std::vector<Case> forward_cases(std::uint64_t seed);
 // Without `full` the CPU runs the long shapes with a head each.
 std::vector<Case> backward_cases(std::uint64_t seed, bool full);
-// Shapes and inputs drawn by the seed, as grading poses them.
-std::vector<Case> random_backward_cases(std::uint64_t seed, std::size_t count);
 
 // Sorts by cost, and leaves the `count` cheapest (0: all), and the one whose queries a backward stage may split: it is
 // not as cheap.

@@ -25,15 +25,6 @@ namespace {
 
 bool is_nan(fp16 h) { return std::isnan(to_float(h)); }
 
-// Calls each(flat index, row, col).
-template <class Each>
-void for_elements(const Shape& shape, Each each) {
-  std::size_t i = 0;
-  for (int bh = 0; bh < shape.B * shape.H; ++bh)
-    for (int row = 0; row < shape.S; ++row)
-      for (int col = 0; col < shape.D; ++col, ++i) each(i, row, col);
-}
-
 Expected held_to(const Trial& t, std::vector<double> values) {
   return loosely(std::move(values), t.shape, t.scale, t.in, subject().half_p);
 }
@@ -74,7 +65,7 @@ RegisteredSignature::RegisteredSignature(std::vector<Part> (*look)(), const char
 }
 
 std::string marks_of(const Trial& t, const std::vector<double>& right) {
-  std::string marks = marks_of(t.out, held_to(t, right));
+  std::string marks = marks_of(t.shape, all_rows(t.shape), t.out, held_to(t, right));
   for (std::size_t i = 0; i < marks.size(); ++i)
     if (marks[i] == '.' && is_nan(t.out[i])) marks[i] = 'N';  // where the right answer has one, too
   return marks;
@@ -86,7 +77,7 @@ Part equals_prediction(const Trial& t, const std::vector<double>& predicted, con
                        const Where& where) {
   const std::vector<double> right = attention(t);
   double apart = 0;
-  for_elements(t.shape, [&](std::size_t i, int row, int col) {
+  for_elements(t.shape, all_rows(t.shape), [&](std::size_t i, int row, int col) {
     if (where(row, col))
       apart = std::max(apart, std::isnan(predicted[i]) ? INFINITY : std::abs(predicted[i] - right[i]));
   });
@@ -112,7 +103,7 @@ Part equals_prediction(const Trial& t, const std::vector<double>& predicted, con
 static Part exactly(const Trial& t, bool (*is)(fp16), const Where& where, const std::string& expected, const char* kind,
                     char mark, const char* key) {
   std::size_t there = 0, wrong_place = 0, predicted = 0;
-  for_elements(t.shape, [&](std::size_t i, int row, int col) {
+  for_elements(t.shape, all_rows(t.shape), [&](std::size_t i, int row, int col) {
     const bool found = is(t.out[i]);
     there += found, predicted += where(row, col), wrong_place += found != where(row, col);
   });

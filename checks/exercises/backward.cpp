@@ -25,7 +25,7 @@ std::vector<Marked> outputs_of(const Request& r, const Shape& shape) {
   const std::vector<Expected> right = oracle(subject(), {shape, t.scale, r.family, t.in});
   std::vector<Marked> all;
   for (std::size_t i = 0; i < right.size(); ++i)
-    all.push_back({subject().outputs[i], marks_of(t.outputs[i], right[i])});
+    all.push_back({subject().outputs[i], marks_of(shape, all_rows(shape), t.outputs[i], right[i])});
   return all;
 }
 
