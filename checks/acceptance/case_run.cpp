@@ -25,50 +25,40 @@ namespace {
 constexpr double BLOCK_SECONDS = 10, BACKWARD_BLOCK_SECONDS = 20;
 constexpr std::size_t MOST_FINDINGS = 2;  // of one launch
 
-struct Run {
-  Schedule schedule = Schedule::ascending;
-  Copies copies = Copies::at_wait;
-  bool gaps = false;
-  Fragments fragments = Fragments::measured;
-  bool spelled_out = false;
-  int multiprocessors = 0;
-  Copies products = Copies::at_wait;  // wgmma's
-  std::uint64_t block_order = 0;
-  bool crowded = false;  // room for no more blocks at once than wait for each other
-  std::uint64_t seed = 1;
-  bool check = false;
-};
-
 // The first is compared with the oracle, the rest with the first. Two under equal conditions come first: a kernel that
 // differs from itself has a race that needs no other schedule.
-constexpr Run FORWARD_RUNS[] = {
-    {Schedule::ascending, Copies::at_wait, false},
-    {Schedule::ascending, Copies::at_wait, false},
-    {Schedule::descending, Copies::at_issue, false},
-    {Schedule::round_robin, Copies::at_wait, true, Fragments::other, true, 0, Copies::at_issue},
-    {Schedule::random, Copies::at_issue, false, Fragments::measured, false, 0, Copies::random},
+const ExecOptions FORWARD_RUNS[] = {
+    {},
+    {},
+    {.schedule = Schedule::descending, .copies = Copies::at_issue},
+    {.schedule = Schedule::round_robin,
+     .products = Copies::at_issue,
+     .fragments = Fragments::other,
+     .spelled_out = true,
+     .gaps = true},
+    {.schedule = Schedule::random, .copies = Copies::at_issue, .products = Copies::random},
     // A loader that runs between an early copy and a late product finds the slot that was given back too soon.
-    {Schedule::round_robin, Copies::at_issue},
+    {.schedule = Schedule::round_robin, .copies = Copies::at_issue},
 };
 // Blocks of a backward stage add to sums: their order is part of a run. Compared with the first where the stage claims the
 // same bits in every order, else with the oracle.
-constexpr Run BACKWARD_RUNS[] = {
-    {.crowded = true},
+constexpr int CROWDED = 1;  // room for no more blocks at once than wait for each other
+const ExecOptions BACKWARD_RUNS[] = {
+    {.room = CROWDED},
     {.schedule = Schedule::descending, .block_order = 1},
     {.schedule = Schedule::round_robin, .gaps = true, .block_order = 2},
     {.schedule = Schedule::random, .block_order = 3},
     {},
 };
-constexpr std::size_t EQUAL_RUNS = 2;  // those that a GPU can make
 // A reduction lane by lane takes five times as long as in one step, and one that is wrong is wrong in every case: each
 // third spells them out.
 constexpr std::size_t SPELLED_OUT_EVERY = 3;
 // For launchers that count multiprocessors, on cases that run whole: few of them mean other instances, and blocks with
 // more than one piece of work, in which a lane that comes late can find its slot in use again. Other instances round
 // differently, so the oracle judges.
-constexpr Run FEW_MULTIPROCESSORS{.schedule = Schedule::leaders, .copies = Copies::at_issue, .multiprocessors = 2};
+const ExecOptions FEW_MULTIPROCESSORS{.schedule = Schedule::leaders, .copies = Copies::at_issue, .multiprocessors = 2};
 
-std::string text(const Run& run) {
+std::string text(const ExecOptions& run) {
   if (!can_schedule())
     return run.multiprocessors ? format("launch, %d multiprocessors", run.multiprocessors) : "launch";
   return format("schedule %s%s, copies %s%s", name(run.schedule),
@@ -109,12 +99,10 @@ class CaseRun {
         grid_(grid_of(subject, test.shape, test.multiprocessors)) {
     result_.test = test;
     if (!options.first) return;
-    const ExecOptions& o = *options.first;
-    const bool plain = o.schedule == Schedule::ascending && o.copies == Copies::at_wait;
-    own_runs_.push_back({.schedule = o.schedule, .copies = o.copies, .gaps = o.gaps, .fragments = o.fragments});
-    own_runs_.push_back(
-        {plain ? Schedule::round_robin : Schedule::ascending, plain ? Copies::at_issue : Copies::at_wait});
-    for (Run& run : own_runs_) run.seed = o.seed, run.check = o.check;
+    const bool plain = options.first->schedule == Schedule::ascending && options.first->copies == Copies::at_wait;
+    own_runs_ = {*options.first, {}};
+    if (plain) own_runs_[1].schedule = Schedule::round_robin, own_runs_[1].copies = Copies::at_issue;
+    own_runs_[1].seed = options.first->seed, own_runs_[1].check = options.first->check;
   }
 
   CaseResult run() {
@@ -148,7 +136,7 @@ class CaseRun {
     if (options_.once || repeated.empty() || (!green() && (options_.quick || subject_.backward))) return;
     std::vector<RowBlock> again_rows;
     for (const std::size_t i : repeats()) {
-      Run run = runs()[i];
+      ExecOptions run = runs()[i];
       if (number_ % SPELLED_OUT_EVERY) run.spelled_out = false;
       Outputs output;
       if (!launch(run, repeated, output)) break;  // the next launch would only say it again
@@ -166,9 +154,9 @@ class CaseRun {
     }
   }
 
-  std::span<const Run> runs() const {
+  std::span<const ExecOptions> runs() const {
     if (!own_runs_.empty()) return own_runs_;
-    return subject_.backward ? std::span<const Run>(BACKWARD_RUNS) : FORWARD_RUNS;
+    return subject_.backward ? std::span<const ExecOptions>(BACKWARD_RUNS) : FORWARD_RUNS;
   }
 
   // The indices of the runs that come after the first.
@@ -186,7 +174,7 @@ class CaseRun {
   bool green() const { return problems_.empty(); }
 
   // Says `what` once, however many of the case's launches show it.
-  void problem(Evidence evidence, const std::string& what, const Run* run = nullptr, bool again = false) {
+  void problem(Evidence evidence, const std::string& what, const ExecOptions* run = nullptr, bool again = false) {
     if (std::ranges::find(said_, what) != said_.end()) return;
     said_.push_back(what);
     problems_.push_back({evidence, run ? what + " [" + text(*run) + "]" : what, again});
@@ -203,17 +191,12 @@ class CaseRun {
   }
 
   // Everything that a launch says without the right answer being known. False if nothing ran.
-  bool launch(const Run& run, const Units& units, Outputs& outputs) {
+  bool launch(const ExecOptions& run, const Units& units, Outputs& outputs) {
     Launching how;
-    ExecOptions& options = how.options;
-    options.schedule = run.schedule, options.seed = run.seed, options.check = run.check;
-    options.copies = run.copies, options.products = run.products;
-    options.gaps = run.gaps;
-    options.fragments = run.fragments;
-    options.spelled_out = run.spelled_out;
-    options.multiprocessors = run.multiprocessors ? run.multiprocessors : result_.test.multiprocessors;
+    ExecOptions& options = how.options = run;
+    if (!run.multiprocessors) options.multiprocessors = result_.test.multiprocessors;
     options.block_seconds = subject_.backward ? BACKWARD_BLOCK_SECONDS : BLOCK_SECONDS;
-    options.block_order = run.block_order, options.room = run.crowded ? subject_.together : 0;
+    if (run.room) options.room = subject_.together;
     // With several the order of atomic sums would be the operating system's.
     if (subject_.backward) options.workers = 1;
     if (is_sample(units)) options.blocks = grid_.blocks(units);
@@ -237,7 +220,8 @@ class CaseRun {
   }
 
   // One element off by more than its bound makes the case red. NaN is within a bound only where the oracle has NaN.
-  void compare_with_oracle(const Outputs& outputs, const std::vector<RowBlock>& rows, const Run* run = nullptr) {
+  void compare_with_oracle(const Outputs& outputs, const std::vector<RowBlock>& rows,
+                           const ExecOptions* run = nullptr) {
     if (right_.empty()) right_ = oracle(subject_, *problem_, rows);
     Comparison compared;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -255,12 +239,11 @@ class CaseRun {
 
   void draw(int output, const std::vector<fp16>& out, const Expected& right, const std::vector<RowBlock>& rows) {
     const std::string marks = marks_of(problem_->shape, rows, out, right);
-    result_.map = map_of(
-        problem_->shape, [&](std::size_t i) { return marks[i]; }, "'#' wrong, 'N' NaN, '~' never written, '.' right");
+    result_.map = map_of(problem_->shape, marks, "'#' wrong, 'N' NaN, '~' never written, '.' right");
     if (subject_.outputs.size() > 1) result_.map[0] = subject_.outputs[std::size_t(output)] + (", " + result_.map[0]);
   }
 
-  void compare_with_first(const Run& run, const Outputs& outputs, const Outputs& first,
+  void compare_with_first(const ExecOptions& run, const Outputs& outputs, const Outputs& first,
                           const std::vector<RowBlock>& rows) {
     const std::string bug = *planted_bug() ? std::string(" bug=") + planted_bug() : "";
     for (std::size_t output = 0; output < outputs.size(); ++output) {
@@ -297,7 +280,7 @@ class CaseRun {
   std::vector<std::string> said_;
   std::vector<Fault> problems_;
   CaseResult result_{};
-  std::vector<Run> own_runs_;  // of fuzz
+  std::vector<ExecOptions> own_runs_;  // of fuzz
 };
 
 }  // namespace

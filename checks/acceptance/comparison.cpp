@@ -55,27 +55,11 @@ std::string marks_of(const Shape& shape, std::span<const RowBlock> rows, std::sp
   return marks;
 }
 
-std::vector<std::string> map_of(const Shape& shape, const std::function<char(std::size_t)>& mark,
-                                const std::string& key) {
-  const std::size_t head = std::size_t(shape.S) * shape.D;
-  std::size_t begin = 0;
-  for (std::size_t bh = 0; bh < std::size_t(shape.B) * shape.H; ++bh) {
-    bool any = false;
-    for (std::size_t i = 0; i < head && !any; ++i) any = mark(bh * head + i) != '.';
-    if (any) {
-      begin = bh * head;
-      break;
-    }
-  }
+std::vector<std::string> map_of(const Shape& shape, const std::string& marks, const std::string& key) {
   constexpr int ROWS = 8, LINES = 16;  // a line is what one warp of eight owns of a 64-row tile
-  int first = 0;
-  const auto marked = [&](int row) {
-    for (int c = 0; c < shape.D; ++c)
-      if (mark(begin + std::size_t(row) * shape.D + c) != '.') return true;
-    return false;
-  };
-  while (first + 1 < shape.S && !marked(first)) ++first;
-  first = first / (ROWS * LINES) * (ROWS * LINES);
+  const std::size_t D = std::size_t(shape.D), head = std::size_t(shape.S) * D;
+  const std::size_t at = std::min(marks.find_first_not_of('.'), head * shape.B * shape.H - 1), begin = at / head * head;
+  const int first = int(at % head / D) / (ROWS * LINES) * (ROWS * LINES);
   const int cols = std::max(2, shape.D / 32), last = std::min(shape.S, first + ROWS * LINES);
   std::vector<std::string> lines = {format("head %zu, rows %d..%d of %d, a character is %d rows x %d columns: ",
                                            begin / head, first, last - 1, shape.S, ROWS, cols) +
@@ -91,7 +75,7 @@ std::vector<std::string> map_of(const Shape& shape, const std::function<char(std
       char worst = '.';
       for (int r = r0; r < std::min(shape.S, r0 + ROWS); ++r)
         for (int c = c0; c < c0 + cols; ++c)
-          if (const char m = mark(begin + std::size_t(r) * shape.D + c); m != '.') worst = m;
+          if (const char m = marks[begin + std::size_t(r) * D + std::size_t(c)]; m != '.') worst = m;
       line += worst;
     }
     if (runs.empty() || runs.back().marks != line) runs.push_back({r0, 0, line});

@@ -58,8 +58,7 @@ std::string marks_of(const Shape& shape, std::span<const RowBlock> rows, std::sp
                      const Expected& right);
 // The first head that has marks, from the first 128 rows that do: each character is the worst of its rows and columns. Lines that are
 // the same are one.
-std::vector<std::string> map_of(const Shape& shape, const std::function<char(std::size_t)>& mark,
-                                const std::string& key);
+std::vector<std::string> map_of(const Shape& shape, const std::string& marks, const std::string& key);
 
 // Elements of these rows whose bits are others.
 struct Differing {

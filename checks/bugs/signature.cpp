@@ -93,9 +93,7 @@ Part equals_prediction(const Trial& t, const std::vector<double>& predicted, con
           t.title().c_str(), with_prediction.largest(), with_prediction.outside, with_prediction.compared,
           with_right.largest(), apart) +
       state(t);
-  const std::string marks = marks_of(t, right);
-  part.lines = map_of(
-      t.shape, [&](std::size_t i) { return marks[i]; }, "'#' wrong, 'N' NaN, '~' never written, '.' right");
+  part.lines = map_of(t.shape, marks_of(t, right), "'#' wrong, 'N' NaN, '~' never written, '.' right");
   return part;
 }
 
@@ -103,8 +101,10 @@ Part equals_prediction(const Trial& t, const std::vector<double>& predicted, con
 static Part exactly(const Trial& t, bool (*is)(fp16), const Where& where, const std::string& expected, const char* kind,
                     char mark, const char* key) {
   std::size_t there = 0, wrong_place = 0, predicted = 0;
+  std::string marks(t.out.size(), '.');
   for_elements(t.shape, all_rows(t.shape), [&](std::size_t i, int row, int col) {
     const bool found = is(t.out[i]);
+    if (found) marks[i] = mark;
     there += found, predicted += where(row, col), wrong_place += found != where(row, col);
   });
   Part part;
@@ -113,8 +113,7 @@ static Part exactly(const Trial& t, bool (*is)(fp16), const Where& where, const 
   part.seen = format("%s: %zu of %zu elements %s, %zu predicted, %zu disagree", t.title().c_str(), there, t.out.size(),
                      kind, predicted, wrong_place) +
               state(t);
-  part.lines = map_of(
-      t.shape, [&](std::size_t i) { return is(t.out[i]) ? mark : '.'; }, key);
+  part.lines = map_of(t.shape, marks, key);
   return part;
 }
 
@@ -137,9 +136,9 @@ Part wrong_somewhere(const Trial& t) {
   part.seen = format("%s: %zu of %zu elements outside the bound, |out - right| <= %.2g", t.title().c_str(), c.outside,
                      c.compared, c.largest()) +
               state(t);
-  const std::string marks = marks_of(t, right);
-  part.lines = map_of(
-      t.shape, [&](std::size_t i) { return marks[i] == '.' ? '.' : '#'; }, "'#' wrong, '.' right");
+  std::string marks = marks_of(t, right);
+  for (char& mark : marks) mark = mark == '.' ? '.' : '#';
+  part.lines = map_of(t.shape, marks, "'#' wrong, '.' right");
   return part;
 }
 
