@@ -82,19 +82,7 @@ struct Session {
 Session* session = nullptr;  // doctest's test cases take no arguments
 
 CaseResult run_here(std::size_t number) {
-  const Subject& subject = session->subject;
-  const Case& test = session->cases[number];
-  CaseResult result;
-  result.test = test;
-  try {
-    return test.group == Group::overlap ? run_overlap_case(subject, test)
-                                        : run_case(subject, test, number, session->options);
-  } catch (const StillRuns&) {
-    throw;
-  } catch (const std::exception& e) {
-    result.problems.push_back({Evidence::failure, std::string("the harness could not go on: ") + e.what()});
-  }
-  return result;
+  return run_case(session->subject, session->cases[number], number, session->options);
 }
 
 bool run(std::size_t number) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "checks/acceptance/format.hpp"
+#include "checks/acceptance/overlap.hpp"
 #include "checks/acceptance/sampling.hpp"
 #include "common/backend.hpp"
 #include "common/gpu_access.hpp"
@@ -286,7 +287,17 @@ class CaseRun {
 }  // namespace
 
 CaseResult run_case(const Subject& subject, const Case& test, std::size_t number, const AcceptanceOptions& options) {
-  return CaseRun(subject, test, number, options).run();
+  CaseResult lost;
+  lost.test = test;
+  try {
+    return test.group == Group::overlap ? run_overlap_case(subject, test)
+                                        : CaseRun(subject, test, number, options).run();
+  } catch (const StillRuns&) {
+    throw;
+  } catch (const std::exception& e) {  // a lost GPU context, or no memory
+    lost.problems.push_back({Evidence::failure, std::string("the harness could not go on: ") + e.what()});
+  }
+  return lost;
 }
 
 // Fields, in one line: a new line within one is a character that no report has.

@@ -22,7 +22,7 @@ struct CaseResult {
   bool green() const { return problems.empty(); }
 };
 
-// `number` is the case's place among all, for turns. Throws StillRuns, or CudaError where the harness can't go on.
+// `number` is the case's place among all, for turns. Throws StillRuns.
 CaseResult run_case(const Subject& subject, const Case& test, std::size_t number, const AcceptanceOptions& options);
 
 // What is reported of a result, as text of one line, for the process that does so, which knows the case.
