@@ -58,28 +58,26 @@ Part equals_prediction(const Look& look, Gradient which, const Gradients& all, c
   double apart = 0;
   for (std::size_t i = 0; i < predicted.size(); ++i)
     apart = std::max(apart, std::abs(predicted[i] - right(look, which).value[i]));
-  Part part;
-  part.expected = std::string(name(which)) + " equals " + formula;
-  part.shown = look.trial.ok() && off.outside == 0 && apart >= APART;
-  part.seen =
-      look.title() +
-      format(": |%s - predicted| <= %.1e (%zu of %zu outside the bound); predicted and right are up to %.2f apart",
-             name(which), off.most, off.outside, predicted.size(), apart) +
-      state(look);
-  return part;
+  return {
+      .expected = std::string(name(which)) + " equals " + formula,
+      .shown = look.trial.ok() && off.outside == 0 && apart >= APART,
+      .seen =
+          look.title() +
+          format(": |%s - predicted| <= %.1e (%zu of %zu outside the bound); predicted and right are up to %.2f apart",
+                 name(which), off.most, off.outside, predicted.size(), apart) +
+          state(look)};
 }
 
 Part still_right(const Look& look, Gradient which) {
   const std::vector<fp16>& values = got(look, which);
   Comparison seen;
   compare(look.trial.shape, all_rows(look.trial.shape), values, right(look, which), seen, {.poison_is_nan = true});
-  Part part;
-  part.always = true;
-  part.expected = format("%s is right all the same", name(which));
-  part.shown = look.trial.ok() && seen.good();
-  part.seen = look.title() + format(": %zu of %zu elements of %s are wrong", seen.outside, values.size(), name(which)) +
-              state(look);
-  return part;
+  return {.expected = format("%s is right all the same", name(which)),
+          .shown = look.trial.ok() && seen.good(),
+          .seen = look.title() +
+                  format(": %zu of %zu elements of %s are wrong", seen.outside, values.size(), name(which)) +
+                  state(look),
+          .always = true};
 }
 
 Part nan_exactly(const Look& look, Gradient which, const Where& where, const std::string& rule) {
@@ -90,14 +88,12 @@ Part nan_exactly(const Look& look, Gradient which, const Where& where, const std
     const bool nan = std::isnan(to_float(values[i])), should = where(int(i / D % S), int(i % D));
     nans += nan, predicted += should, disagree += nan != should;
   }
-  Part part;
-  part.expected = format("%s is NaN %s", name(which), rule.c_str());
-  part.shown = look.trial.ok() && predicted > 0 && disagree == 0;
-  part.seen = look.title() +
-              format(": %zu of %zu elements of %s are NaN, %zu predicted, %zu disagree", nans, values.size(),
-                     name(which), predicted, disagree) +
-              state(look);
-  return part;
+  return {.expected = format("%s is NaN %s", name(which), rule.c_str()),
+          .shown = look.trial.ok() && predicted > 0 && disagree == 0,
+          .seen = look.title() +
+                  format(": %zu of %zu elements of %s are NaN, %zu predicted, %zu disagree", nans, values.size(),
+                         name(which), predicted, disagree) +
+                  state(look)};
 }
 
 Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& piece) {

@@ -82,19 +82,15 @@ Part equals_prediction(const Trial& t, const std::vector<double>& predicted, con
       apart = std::max(apart, std::isnan(predicted[i]) ? INFINITY : std::abs(predicted[i] - right[i]));
   });
   const Comparison with_prediction = compare(t, predicted, where), with_right = compare(t, right, where);
-  Part part;
-  part.expected = "the output equals " + formula;
-  // Far apart on this input, or matching the prediction would prove nothing.
-  part.shown = t.ok() && with_prediction.outside == 0 && apart >= 100 * NOTES_TOLERANCE;
-  part.seen =
-      format(
-          "%s: |out - predicted| <= %.1e (%zu of %zu elements outside the bound), |out - right| <= %.2g; predicted and "
-          "right are up to %.2f apart",
-          t.title().c_str(), with_prediction.largest(), with_prediction.outside, with_prediction.compared,
-          with_right.largest(), apart) +
-      state(t);
-  part.lines = map_of(t.shape, marks_of(t, right), "'#' wrong, 'N' NaN, '~' never written, '.' right");
-  return part;
+  return {.expected = "the output equals " + formula,
+          // Far apart on this input, or matching the prediction would prove nothing.
+          .shown = t.ok() && with_prediction.outside == 0 && apart >= 100 * NOTES_TOLERANCE,
+          .seen = format("%s: |out - predicted| <= %.1e (%zu of %zu elements outside the bound), |out - right| <= "
+                         "%.2g; predicted and right are up to %.2f apart",
+                         t.title().c_str(), with_prediction.largest(), with_prediction.outside,
+                         with_prediction.compared, with_right.largest(), apart) +
+                  state(t),
+          .lines = map_of(t.shape, marks_of(t, right), "'#' wrong, 'N' NaN, '~' never written, '.' right")};
 }
 
 // Elements of a kind are exactly those of `where`. `kind` and `key` say it of the numbers and of the map's characters.
@@ -107,14 +103,12 @@ static Part exactly(const Trial& t, bool (*is)(fp16), const Where& where, const 
     if (found) marks[i] = mark;
     there += found, predicted += where(row, col), wrong_place += found != where(row, col);
   });
-  Part part;
-  part.expected = expected;
-  part.shown = t.ok() && predicted > 0 && wrong_place == 0;
-  part.seen = format("%s: %zu of %zu elements %s, %zu predicted, %zu disagree", t.title().c_str(), there, t.out.size(),
-                     kind, predicted, wrong_place) +
-              state(t);
-  part.lines = map_of(t.shape, marks, key);
-  return part;
+  return {.expected = expected,
+          .shown = t.ok() && predicted > 0 && wrong_place == 0,
+          .seen = format("%s: %zu of %zu elements %s, %zu predicted, %zu disagree", t.title().c_str(), there,
+                         t.out.size(), kind, predicted, wrong_place) +
+                  state(t),
+          .lines = map_of(t.shape, marks, key)};
 }
 
 Part nan_exactly(const Trial& t, const Where& where, const std::string& rule) {
@@ -146,23 +140,19 @@ Part right_by_luck(const Trial& t, const std::string& why, const std::vector<dou
   const std::vector<double> right = attention(t);
   const Comparison with_prediction = compare(t, predicted.empty() ? right : predicted, everywhere),
                    with_right = compare(t, right, everywhere);
-  Part part;
-  part.always = true;
-  part.expected = "the output is right " + why;
-  part.shown = t.ok() && with_prediction.outside == 0 && with_right.outside == 0;
-  part.seen = format("%s: |out - predicted| <= %.1e, |out - right| <= %.1e", t.title().c_str(),
-                     with_prediction.largest(), with_right.largest()) +
-              state(t);
-  return part;
+  return {.expected = "the output is right " + why,
+          .shown = t.ok() && with_prediction.outside == 0 && with_right.outside == 0,
+          .seen = format("%s: |out - predicted| <= %.1e, |out - right| <= %.1e", t.title().c_str(),
+                         with_prediction.largest(), with_right.largest()) +
+                  state(t),
+          .always = true};
 }
 
 Part refused(const Trial& t, const std::vector<std::string>& pieces) {
-  Part part;
-  part.expected = "the launch is refused, and the message says " + joined(pieces);
-  part.shown = t.launched != cudaSuccess && has_all(t.message, pieces);
-  part.seen = t.launched == cudaSuccess ? t.title() + ": launched"
-                                        : std::string(cudaGetErrorName(t.launched)) + ": " + t.message;
-  return part;
+  return {.expected = "the launch is refused, and the message says " + joined(pieces),
+          .shown = t.launched != cudaSuccess && has_all(t.message, pieces),
+          .seen = t.launched == cudaSuccess ? t.title() + ": launched"
+                                            : std::string(cudaGetErrorName(t.launched)) + ": " + t.message};
 }
 
 Part fails(const Trial& t, cudaError_t error, const std::vector<std::string>& pieces) {

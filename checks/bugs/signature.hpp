@@ -12,13 +12,13 @@ namespace lab {
 
 // One thing that the bug does to what can be observed.
 struct Part {
-  std::string expected;  // what shows if the bug is there, in one line
+  std::string expected = {};  // what shows if the bug is there, in one line
   bool shown = false;
-  std::string seen;                // what was observed, with numbers
-  std::vector<std::string> lines;  // a map of the output or a checker's report, printed with the bug only
-  bool possible = true;            // false: this backend cannot look (and `seen` says why)
-  bool always = false;             // true: must show in the fixed build as well
-  std::string excuse = {};         // not empty: the bug may stay hidden here, and this says why
+  std::string seen = {};                // what was observed, with numbers
+  std::vector<std::string> lines = {};  // a map of the output or a checker's report, printed with the bug only
+  bool possible = true;                 // false: this backend cannot look (and `seen` says why)
+  bool always = false;                  // true: must show in the fixed build as well
+  std::string excuse = {};              // not empty: the bug may stay hidden here, and this says why
 };
 
 // The description of a bug is in the head of its patch (checks/bugs/patch.hpp); this is how it is seen.

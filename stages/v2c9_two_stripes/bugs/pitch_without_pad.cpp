@@ -1,6 +1,5 @@
 // How to recognise the bug pitch_without_pad.
 #include "checks/bugs/signature.hpp"
-#include "reference/attention.hpp"
 
 namespace {
 using namespace lab;

@@ -1,6 +1,5 @@
 // How to recognise the bug init_not_fenced.
 #include "checks/bugs/signature.hpp"
-#include "reference/attention.hpp"
 
 namespace {
 using namespace lab;

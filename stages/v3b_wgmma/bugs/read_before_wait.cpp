@@ -1,6 +1,5 @@
 // How to recognise the bug read_before_wait.
 #include "checks/bugs/signature.hpp"
-#include "reference/attention.hpp"
 
 namespace {
 using namespace lab;

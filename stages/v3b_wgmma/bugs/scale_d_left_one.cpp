@@ -1,6 +1,5 @@
 // How to recognise the bug scale_d_left_one.
 #include "checks/bugs/signature.hpp"
-#include "reference/attention.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {

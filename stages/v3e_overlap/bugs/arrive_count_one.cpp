@@ -1,6 +1,5 @@
 // How to recognise the bug arrive_count_one.
 #include "checks/bugs/signature.hpp"
-#include "reference/attention.hpp"
 
 namespace {
 using namespace lab;

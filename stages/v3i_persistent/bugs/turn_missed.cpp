@@ -1,6 +1,5 @@
 // How to recognise the bug turn_missed.
 #include "checks/bugs/signature.hpp"
-#include "reference/attention.hpp"
 
 namespace {
 using namespace lab;

@@ -1,6 +1,5 @@
 // How to recognise the bug cluster_early_exit.
 #include "checks/bugs/signature.hpp"
-#include "reference/attention.hpp"
 
 namespace {
 using namespace lab;

@@ -1,6 +1,5 @@
 // How to recognise the bug merge_without_max.
 #include "checks/bugs/signature.hpp"
-#include "reference/attention.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
