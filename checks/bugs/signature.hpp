@@ -1,5 +1,5 @@
-// How a bug is recognised. Beside its patch, stages/<stage>/bugs/<bug>.cpp registers a Signature; the runner's `signature`
-// looks for it. In the build with the bug every part must show, in the fixed build none may.
+// How a bug is recognised. Beside its patch, stages/<stage>/bugs/<bug>.cpp has a function look(); the runner's `signature`
+// calls it. In the build with the bug every part must show, in the fixed build none may.
 #pragma once
 #include <functional>
 #include <string>
@@ -30,9 +30,9 @@ struct Signature {
 // Those of the stage at hand, by name.
 const std::vector<Signature>& signatures();
 
-// Registers the signature of the bug that the file is named after: `const RegisteredSignature registered(look);`.
+// Registers one: checks/scripts/signatures.sh does that with the look() of each file.
 struct RegisteredSignature {
-  explicit RegisteredSignature(std::vector<Part> (*look)(), const char* file = __builtin_FILE());
+  RegisteredSignature(const char* bug, std::vector<Part> (*look)());
 };
 
 // --- parts ----------------------------------------------------------------------------------------------------

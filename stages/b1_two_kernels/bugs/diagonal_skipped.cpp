@@ -1,7 +1,6 @@
 // How to recognise the bug diagonal_skipped.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -16,7 +15,3 @@ std::vector<Part> look() {
           equals_prediction(l, Gradient::dv, predicted, "the sum without the pairs of a key's own tile"),
           still_right(l, Gradient::dq)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

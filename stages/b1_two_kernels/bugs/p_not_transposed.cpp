@@ -1,7 +1,6 @@
 // How to recognise the bug p_not_transposed.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -18,7 +17,3 @@ std::vector<Part> look() {
   return {equals_prediction(l, Gradient::dv, predicted, "the sum with each 32 x 32 tile of P transposed"),
           still_right(l, Gradient::dq), still_right(l, Gradient::dk)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -3,7 +3,6 @@
 
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -21,7 +20,3 @@ std::vector<Part> look() {
   return {equals_prediction(l, Gradient::dq, predicted, rule), equals_prediction(l, Gradient::dk, predicted, rule),
           equals_prediction(l, Gradient::dv, predicted, rule)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug half_of_the_keys.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -15,7 +14,3 @@ std::vector<Part> look() {
   return {equals_prediction(l, Gradient::dq, predicted, "the sum without the second half of each block's keys"),
           still_right(l, Gradient::dk), still_right(l, Gradient::dv)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug unseen_parts.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -10,7 +9,3 @@ std::vector<Part> look() {
   return {nan_exactly(masked, Gradient::dq, earlier, "in all rows but those of the last key block, under a mask"),
           still_right(masked, Gradient::dk), still_right(whole, Gradient::dq)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug accum_tail.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -15,7 +14,3 @@ std::vector<Part> look() {
               "(row mod M) * (D + 8) + col >= M * D, with shared memory full of NaN"),
           checker_reports({1, 1, 64, 64, false}, {Finding::Kind::uninitialised, "", "make_float2(pair[0] * rescale"})};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug warp7_nan.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -13,7 +12,3 @@ std::vector<Part> look() {
       t, [=](int row, int) { return row % m >= first; },
       "row mod " + std::to_string(m) + " >= " + std::to_string(first) + ", 1/8 of the output")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

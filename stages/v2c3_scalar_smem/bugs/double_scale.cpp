@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -11,7 +10,3 @@ std::vector<Part> look() {
   const Trial t = run_trial(MISSION);
   return {equals_prediction(t, wrong::double_scale(t), "softmax(scale^2 Q K^T) V")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

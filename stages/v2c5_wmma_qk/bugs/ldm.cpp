@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -12,7 +11,3 @@ std::vector<Part> look() {
   return {equals_prediction(t, wrong::ldm(t), "attention with every 16 x 16 block of K transposed"),
           equals_prediction(wide, wrong::ldm(wide), "the same at D = 128, causal, S = 200")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

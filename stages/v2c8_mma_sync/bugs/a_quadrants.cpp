@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -23,7 +22,3 @@ std::vector<Part> look() {
   return {equals_prediction(t, predicted(t), "P V with two 8x8 of every 16x16 block of P exchanged"),
           equals_prediction(wide, predicted(wide), "the same at D = 128, causal, S = 200")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -13,7 +12,3 @@ std::vector<Part> look() {
   return {equals_prediction(t, predicted(t), "sum over tiles t of exp(m[t-1] - m[t]) (p V of tile t) / l"),
           equals_prediction(wide, predicted(wide), "the same at D = 128, causal, S = 200")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

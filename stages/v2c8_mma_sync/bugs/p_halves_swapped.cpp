@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -12,7 +11,3 @@ std::vector<Part> look() {
   return {equals_prediction(t, wrong::p_halves_swapped(t), "attention with V'[n] = V[n xor 8]"),
           equals_prediction(wide, wrong::p_halves_swapped(wide), "the same at D = 128, causal, S = 200")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -14,7 +13,3 @@ std::vector<Part> look() {
       equals_prediction(wide, wrong::quad_reduce(wide),
                         "the same at D = 128, causal, S = 201, where row 200 shares with an empty one")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

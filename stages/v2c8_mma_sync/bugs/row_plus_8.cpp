@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -13,7 +12,3 @@ std::vector<Part> look() {
                             "right[r] Z[r] / Z[r - 8] where r mod 16 >= 8, with Z[r] = sum of exp(s[r])"),
           equals_prediction(wide, wrong::row_plus_8(wide), "the same at D = 128, S = 200")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -3,7 +3,6 @@
 
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 // The first key of the tile that the row's block begins with, from the end.
@@ -19,7 +18,3 @@ std::vector<Part> look() {
   return {nan_exactly(t, empty_in(t), "row < first key of its block's last tile: row mod 128 < 64, half of the output"),
           nan_exactly(wide, empty_in(wide), "the same at D = 128, S = 200, tiles of 32 keys: rows 0..95 and 128..191")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

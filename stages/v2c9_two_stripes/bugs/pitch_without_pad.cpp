@@ -1,7 +1,6 @@
 // How to recognise the bug pitch_without_pad.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false}, SMALL{1, 1, 128, 64, false}, WIDE{1, 1, 128, 128, false};
@@ -18,7 +17,3 @@ std::vector<Part> look() {
   return {counted(SMALL, k), counted(SMALL, v), counted(SMALL, q),
           counted(WIDE, k),  counted(WIDE, v),  right_by_luck(t, "with either pitch")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

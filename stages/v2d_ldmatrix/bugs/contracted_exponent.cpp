@@ -5,7 +5,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape NARROW{1, 1, 64, 64, false}, WIDE_CAUSAL{1, 2, 100, 128, true};
@@ -34,7 +33,3 @@ Part is_predicted(const Shape& shape, double amplitude) {
 std::vector<Part> look() {
   return {is_predicted(NARROW, INFINITE), is_predicted(NARROW, SILENT), is_predicted(WIDE_CAUSAL, INFINITE)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -14,7 +13,3 @@ std::vector<Part> look() {
                             "attention with K[n0][k0 + k mod 8] in place of every 16 x 16 block of K"),
           equals_prediction(wide, wrong::ldmatrix_row_address(wide), "the same at D = 128, causal, S = 200")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

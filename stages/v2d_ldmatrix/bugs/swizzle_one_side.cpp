@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -14,7 +13,3 @@ std::vector<Part> look() {
       equals_prediction(t, wrong::swizzle_one_side(t), "attention with the chunks of every key permuted by its row"),
       equals_prediction(wide, wrong::swizzle_one_side(wide), "the same at D = 128, causal, S = 200")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

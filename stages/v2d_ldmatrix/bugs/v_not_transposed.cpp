@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -13,7 +12,3 @@ std::vector<Part> look() {
   return {equals_prediction(t, wrong::v_not_transposed(t), "attention with every 8 x 8 block of V transposed"),
           equals_prediction(wide, wrong::v_not_transposed(wide), "the same at D = 128, causal, S = 200")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug first_wait_parity.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 // Three slots at D = 64, of which the prologue fills two; at D = 128 one of two.
@@ -18,7 +17,3 @@ std::vector<Part> look() {
   return {hangs(LONG, never_freed("empty[2]")), hangs(WIDE, never_freed("empty[1]")),
           right_by_luck(t, "where the prologue asks for all tiles: 128 keys at D = 64")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

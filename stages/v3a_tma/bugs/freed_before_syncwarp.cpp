@@ -1,7 +1,6 @@
 // How to recognise the bug freed_before_syncwarp.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape ONE_MORE{1, 1, 256, 64, false};  // tile than the ring has slots
@@ -17,7 +16,3 @@ std::vector<Part> look() {
           Under::some),
       right_by_luck(t, "all the same")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

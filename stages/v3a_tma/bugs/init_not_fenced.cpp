@@ -1,7 +1,6 @@
 // How to recognise the bug init_not_fenced.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape SMALL{1, 1, 128, 64, false};
@@ -14,7 +13,3 @@ std::vector<Part> look() {
                       {Finding::Kind::mbarrier, "ptx::mbarrier_init(smem.full[slot]", "ptx::tma_load_4d(smem.K"}),
       right_by_luck(t, "all the same")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false}, WIDE_RAGGED{1, 1, 200, 128, true};
@@ -16,7 +15,3 @@ std::vector<Part> look() {
                             "attention with the halves of Q, K and V exchanged in every second four of their rows"),
           equals_prediction(wide, predicted(wide), "the same of every 64 columns at D = 128, causal, S = 200")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape RAGGED{1, 2, 70, 64, false}, ONE_KEY_MORE{2, 1, 65, 128, false}, WHOLE{1, 8, 512, 64, false},
@@ -24,7 +23,3 @@ std::vector<Part> look() {
   }
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug commit_missing.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape SMALL{1, 1, 200, 64, false}, LONG{1, 1, 512, 64, false};
@@ -20,7 +19,3 @@ std::vector<Part> look() {
   parts.push_back(right_by_luck(lucky, "if a product is over as soon as it is issued"));
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug diverged_warpgroup.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 // Of the last block's 64 rows. Long enough for the ring to go round: with a warp gone, no slot is free again.
@@ -17,7 +16,3 @@ std::vector<Part> look() {
   return {hangs(EIGHT_ROWS, without("warps 1,2,3")), hangs(FORTY_ROWS, without("warp 3")),
           right_by_luck(whole, "where each warp of the last block has a row")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

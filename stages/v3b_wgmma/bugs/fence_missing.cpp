@@ -1,7 +1,6 @@
 // How to recognise the bug fence_missing.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false}, SMALL{1, 1, 200, 64, false}, WIDE_RAGGED{1, 1, 200, 128, true};
@@ -13,7 +12,3 @@ std::vector<Part> look() {
           checker_reports(WIDE_RAGGED, {Finding::Kind::fence_missing, "o[d][2 * h] *= rescale", product}),
           right_by_luck(t, "where the compiler puts the registers in order")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug proxy_fence_missing.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape SMALL{1, 1, 200, 64, false}, WIDE{1, 1, 100, 128, true};
@@ -15,7 +14,3 @@ std::vector<Part> look() {
   parts.push_back(right_by_luck(t, "where writes of both ways arrive in the order of the barrier"));
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug read_before_wait.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape SMALL{1, 1, 256, 64, false};
@@ -19,7 +18,3 @@ std::vector<Part> look() {
   parts.push_back(right_by_luck(lucky, "if a product is over as soon as it is issued"));
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

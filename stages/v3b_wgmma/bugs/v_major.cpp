@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr int TILE_N = 64;
@@ -18,7 +17,3 @@ std::vector<Part> look() {
           fails(run_trial(TWO_TILES), cudaErrorIllegalAddress,
                 {"wgmma.mma_async: B, by descriptor", "reads shared address"})};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug producer_runs_past.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape PLAIN{1, 1, 512, 64, false}, MASKED{1, 1, 128, 64, true}, LONG{1, 1, 512, 64, true};
@@ -12,7 +11,3 @@ std::vector<Part> look() {
           checker_reports(MASKED, {Finding::Kind::in_flight, "", "ptx::tma_load_4d(slots[slot]"}),
           right_by_luck(t, "without a mask")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

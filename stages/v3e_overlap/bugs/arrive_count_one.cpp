@@ -1,7 +1,6 @@
 // How to recognise the bug arrive_count_one.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape ONE_TILE{1, 1, 64, 128, false}, AS_LONG_AS_THE_RING{1, 1, 384, 128, false},
@@ -17,7 +16,3 @@ std::vector<Part> look() {
   parts.push_back(right_by_luck(t, "where no slot is used twice: 384 keys at D = 128"));
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

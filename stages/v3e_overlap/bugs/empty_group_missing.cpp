@@ -1,7 +1,6 @@
 // How to recognise the bug empty_group_missing.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape CAUSAL{1, 1, 512, 64, true}, WIDE_RAGGED{1, 1, 200, 128, true};
@@ -22,7 +21,3 @@ std::vector<Part> look() {
   parts.push_back(right_by_luck(lucky, "if a product is over as soon as it is issued"));
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

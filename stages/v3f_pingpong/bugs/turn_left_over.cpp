@@ -1,7 +1,6 @@
 // How to recognise the bug turn_left_over.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false}, ONE_TILE{1, 1, 128, 64, false}, WIDE_CAUSAL{1, 1, 300, 128, true};
@@ -12,7 +11,3 @@ std::vector<Part> look() {
   return {checker_reports(ONE_TILE, left), checker_reports(WIDE_CAUSAL, left),
           right_by_luck(t, "as no use of the barrier follows")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

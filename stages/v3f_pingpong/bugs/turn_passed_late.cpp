@@ -1,7 +1,6 @@
 // How to recognise the bug turn_passed_late.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false}, SMALL{1, 1, 512, 64, false}, WIDE{1, 1, 512, 128, false};
@@ -15,7 +14,3 @@ std::vector<Part> look() {
   const Trial t = run_trial(MISSION);
   return {counted(SMALL, long_wait), counted(WIDE, long_wait), right_by_luck(t, "whoever waits for whom")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false}, WIDE_RAGGED{1, 1, 300, 128, true}, ONE_TILE{1, 2, 64, 64, false};
@@ -28,7 +27,3 @@ std::vector<Part> look() {
   parts.push_back(right_by_luck(lucky, "if a product is over as soon as it is issued"));
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

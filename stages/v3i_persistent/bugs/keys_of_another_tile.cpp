@@ -3,7 +3,6 @@
 #include "common/block_order.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 // Few pieces of 64 rows, and more of them than multiprocessors, both in an order over all heads.
@@ -20,7 +19,3 @@ std::vector<Part> look() {
       equals_prediction(many, predicted(many), "the same with more pieces"),
       equals_prediction(wide, predicted(wide), "the same at D = 128, S = 300")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug reversed_off_by_one.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false}, CAUSAL{2, 2, 300, 128, true};
@@ -15,7 +14,3 @@ std::vector<Part> look() {
                             "rows 0 .. M - 1 of every head, M = " + std::to_string(plan_of(t.shape).tile_m)),
           unwritten_exactly(causal, first_tile(causal), "the same at D = 128, causal, S = 300")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug turn_missed.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 // As many heads as make blocks of three and of four warpgroups the best choice.
@@ -16,7 +15,3 @@ std::vector<Part> look() {
           right_by_luck(dense, "without a mask, where all need as many tiles"),
           right_by_luck(two, "with a mask in blocks of two, whose rows end in the same tile")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

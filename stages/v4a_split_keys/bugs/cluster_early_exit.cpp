@@ -1,7 +1,6 @@
 // How to recognise the bug cluster_early_exit.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 // The first two have a query tile with a single tile of keys.
@@ -24,7 +23,3 @@ std::vector<Part> look() {
   parts.push_back(right_by_luck(t, "where both blocks have tiles: 512 keys, no mask"));
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug dsmem_before_start.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape ONE_HEAD{1, 1, 512, 64, false}, CAUSAL{1, 2, 300, 128, true};
@@ -24,7 +23,3 @@ std::vector<Part> look() {
   parts.push_back(right_by_luck(t, "where the other block has started by the time of the first store"));
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

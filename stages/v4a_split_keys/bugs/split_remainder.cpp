@@ -5,7 +5,6 @@
 #include "reference/attention.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr int TILE = 64;  // queries, and keys
@@ -34,7 +33,3 @@ std::vector<Part> look() {
           nan_exactly(one, everywhere, "there is but one tile of keys: everywhere"),
           right_by_luck(even, "where the number of tiles is even")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace
