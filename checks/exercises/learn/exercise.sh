@@ -50,7 +50,7 @@ list() {  # WORD: a kind, or a stage by either name, or all; none: the core path
       else printf "%-4s %-6s %-36s %-11s %7d %-16s %s\n", number, short, $2, $3, $4, is, $5 }
     END {
       for (i = 1; i in path; i++) print path[i]
-      if (count) print "\n" done + 0 " of " count " done, " minutes + 0 " minutes left. " (next_one ? "Next: make exercise n=" next_one : "Well done.") \
+      if (count) print "\n" done + 0 " of " count " done, " minutes + 0 " minutes left. " (next_one ? "Next: make exercise n=" next_one : "Well done." (word == "" ? " Next: the backward pass, writeups/stages/b1_two_kernels.md" : "")) \
         (word == "" ? "\nAll exercises: make exercise all=1 (n=v2c9: of a stage, n=faster: of a kind)" : "") }'
 }
 core_table() {  # for the README: the core path, FROM its place TO
