@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -31,11 +32,15 @@ inline void must(cudaError_t error, const char* what) {
   if (error != cudaSuccess)
     throw Failed(at_work + (at_work.empty() ? "" : ": ") + what + ": " + cudaGetErrorString(error));
 }
-// A section's process ends before its memory is worth giving back.
+struct Free {
+  void operator()(void* memory) const { cudaFree(memory); }
+};
+inline std::vector<std::unique_ptr<void, Free>> allocated;  // until the process ends
 template <class T>
 T* on_device(const void* from, std::size_t count) {
   T* memory = nullptr;
   must(cudaMalloc(&memory, count * sizeof(T)), "cudaMalloc");
+  allocated.emplace_back(memory);
   must(from ? cudaMemcpy(memory, from, count * sizeof(T), cudaMemcpyHostToDevice)
             : cudaMemset(memory, 0, count * sizeof(T)),
        "cudaMemcpy");
