@@ -175,7 +175,7 @@ class Search:
         measured_on = subprocess.getoutput("sh checks/scripts/measured_on.sh").splitlines()
         machine = ", ".join(line.replace("\t", " ") for line in measured_on if not line.endswith("\t"))
         self.head = f"# {stage} {self.word}, seed {self.seed}, fitness {fitness}: {machine}\n"
-        plan, _ = self.on(Path(f"build/{backend}/{stage}/fixed"), "plan", *parts)
+        plan, _ = self.on(Path(f"build/{backend}/{stage}/fixed"), "plan", f"shape={self.word}")
         self.start = self.tunables.own(self.shape, plan)
         self.candidates, self.elite, self.known, self.validations = [], [], set(), 0
 

@@ -18,11 +18,15 @@ namespace {
 constexpr const char* IN_BOTH[] = {"reads",    "read-bytes", "writes",    "written-bytes", "copies", "warp-barriers",
                                    "barriers", "tma-loads",  "tma-bytes", "phases",        "wgmma"};
 
-// Where two texts begin to differ, a piece of each; "" if they do not.
+// The first line in which they differ, of both; "" if in none.
 std::string first_difference(const std::string& a, const std::string& b) {
-  const auto [in_a, in_b] = std::ranges::mismatch(a, b);
-  if (in_a == a.end() && in_b == b.end()) return "";
-  return std::string(in_a, a.end()).substr(0, 80) + " / " + std::string(in_b, b.end()).substr(0, 80);
+  if (a == b) return "";
+  const auto at = std::size_t(std::ranges::mismatch(a, b).in1 - a.begin());
+  const auto line = [&](const std::string& text) {
+    const std::size_t begin = text.rfind('\n', at) + 1;
+    return text.substr(begin, text.find('\n', at) - begin);
+  };
+  return line(a) + " / " + line(b);
 }
 
 struct Traced {
