@@ -125,7 +125,7 @@ object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 # Tests that run no kernel: make sanitize check=quick leaves them out.
-HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts conf reference% trace expected gpu_fit npy pattern validator learners_rule)
+HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts conf evolve reference% trace expected gpu_fit npy pattern validator learners_rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
   $(CORE_OBJ) $(MORE_OBJ)
 # Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of four files, calls or arithmetic are optimised.
@@ -279,8 +279,8 @@ host-as-gpu:  # host code that includes device headers, as a GPU's build reads i
 	@for source in $$(grep -l '\.cuh"' $(core) $(bugs_text) $(exercises_text) $(evidence_text) $(search_text)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
 ## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's tunables; check=1: its validator refuses every cheating candidate
 evolve: $(call fixed,$(STAGE))
-	@$(call keep,out) $(ALONE) $(if $(filter 1,$(check)),env PYTHON='$(PYTHON)' sh checks/search/adversarial.sh $(backend),\
-	  $(PYTHON) checks/search/evolve.py $(backend) $(STAGE) $(call given,shape seed minutes out))
+	@$(call keep,out) $(ALONE) $(if $(filter 1,$(check)),sh checks/search/adversarial.sh $(backend),\
+	  $(RUNNER) evolve $(backend) $(STAGE) $(call given,shape seed minutes out))
 evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
 ## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
 ON_PAGES = $(shell grep -rhoE 'begin: .* bug=[a-z0-9_]+' README.md writeups | sed 's|.*=|%/bug-|;s|$$|/kernel.so|')

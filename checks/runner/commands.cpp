@@ -64,6 +64,7 @@ static constexpr Command KERNELS[] = {
     {"check-harness", check_harness_command, "check-harness KERNEL...      the acceptance must be red on each"},
     {"broken-version", broken_version_command, "broken-version NAME KERNEL...    the acceptance of what never worked"},
     {"racecheck", racechecks_command, "racecheck [short=1] KERNEL...    each race check"},
+    {"evolve", evolve_command, "evolve BACKEND STAGE [KEY=VALUE...]    the elite loop, until the time is spent"},
 };
 
 extern "C" std::span<const Command> lab_commands(Pass pass) {
