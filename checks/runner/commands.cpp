@@ -25,7 +25,7 @@ static constexpr Command FORWARD[] = {
     {"counters", counters_command,
      "counters [shape=B,H,S,D[,causal]] [csv=1]    what a GPU's counters would count, line by line"},
 #endif
-    {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape", false},
+    {"plan", plan_command, "plan shape=B,H,S,D[,causal]            how the stage launches a shape", false},
 };
 
 static constexpr Command BACKWARD[] = {
@@ -38,7 +38,7 @@ static constexpr Command BACKWARD[] = {
     {"signature", signature_command, "signature BUG                        looks for a bug in this kernel"},
     {"once", once_command, "once B H S D [causal]                  one launch, for compute-sanitizer to watch"},
     {"plan", backward_plan_command,
-     "plan B H S D [causal]                  the kernels of a call, and their dynamic shared memory"},
+     "plan shape=B,H,S,D[,causal]             the kernels of a call, and their dynamic shared memory"},
     {"fuzz", fuzz_command, "fuzz [seconds=N] [cases=N] [seed=K]     random problems"},
     {"predict", backward_predict_command,
      "predict kind=K say=TEXT [shape=...]     a prediction against what comes out"},

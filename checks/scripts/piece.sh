@@ -8,7 +8,7 @@ case $name in
   bits) set -- $make bits quick=1 ;;
   trace|writeups|evolve|plots) set -- $make $name check=1 ;;
   sanitize) set -- $make sanitize check=quick ;;
-  wmma-layout) set -- $make probe what=wmma check=1 ;;
+  wmma-layout) set -- $make probe what=wmma ;;
   exercises) set -- sh checks/exercises/learn/prove.sh quick ;;
   all-exercises) set -- sh checks/exercises/learn/prove.sh whole ;;
   exercise-scripts) set -- sh checks/tests/exercises.sh ;;
