@@ -121,7 +121,8 @@ const char* backend_name();  // "cpu" or "gpu"
 std::string device_name();   // "CPU, 2 workers" or the GPU's name
 std::string
 skipped_here();  // the line that says why the GPU at hand cannot run the stage; "" if it can, and on the CPU
-// One line on why the last launch was refused; take_exec_report() hands it on.
+// One line on why a launch was refused; take_exec_report() hands it on. The first stays: a launcher that is refused a tensor
+// map says only that it was.
 void set_launch_message(const std::string& message);
 bool can_schedule();  // true on the CPU: schedules, copy modes and block samples are honoured
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "common/ptx/tma.cuh"
 #include "common/tensor_map.hpp"
 #include "common/wgmma_layout.hpp"
 
@@ -90,7 +89,7 @@ inline constexpr unsigned ANNOUNCED_STEP = 16;
 inline unsigned announced_launches(const Case& c) { return 2 * box_halves(c.shape) / ANNOUNCED_STEP + 8; }
 // Whether a phase that waits for this number of bytes of a box of `all` may end, and whether it must.
 constexpr bool may_end(unsigned announced, unsigned all) {
-  return announced == all || (announced < all && announced % ptx::LEAST_COUNTED == 0);
+  return announced == all || (announced < all && announced % LEAST_COUNTED == 0);
 }
 constexpr bool must_end(unsigned announced, unsigned all) { return announced == all; }
 

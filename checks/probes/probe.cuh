@@ -14,9 +14,6 @@
 
 #include "common/emulator/tensor_core.hpp"
 #include "common/fp16.hpp"
-#ifndef __CUDACC__
-#include "common/cpu/plain_launch.h"
-#endif
 
 namespace lab::probe {
 
@@ -48,15 +45,8 @@ std::vector<T> from_device(const T* memory, std::size_t count) {
 template <class... Params, class... Args>
 cudaError_t ended(void (*kernel)(Params...), unsigned blocks, unsigned threads, unsigned smem, Args... args) {
   must(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(smem)), "cudaFuncSetAttribute");
-#ifdef __CUDACC__
   kernel<<<blocks, threads, smem>>>(args...);
   must(cudaGetLastError(), "launch");
-#else
-  const auto address = [=](auto) { return reinterpret_cast<const void*>(kernel); };
-  must(plain::Launch("probe", dim3(1), blocks, threads, smem)
-           .run([=](auto... words) { kernel(words...); }, address, args...),
-       "launch");
-#endif
   return cudaDeviceSynchronize();
 }
 template <class... Params, class... Args>
@@ -132,7 +122,7 @@ struct DotCount {
   }
 };
 
-#ifdef __CUDACC__  // of the programs alone
+// --- of the programs alone ---
 // "NVIDIA H200, CUDA 13.0".
 inline std::string device_line(const cudaDeviceProp& device) {
   int runtime = 0;
@@ -175,13 +165,5 @@ int main_of(const char* program, Body body) {
     return 2;
   }
 }
-#endif
 
 }  // namespace lab::probe
-
-#ifdef __CUDACC__
-namespace lab {
-// The reason of common/gpu/tensor_map.cpp for a map that it refuses.
-void set_launch_message(const std::string& text) { probe::at_work += " " + text; }
-}  // namespace lab
-#endif

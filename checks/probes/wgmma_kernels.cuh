@@ -9,21 +9,12 @@
 #include <iterator>
 #include <utility>
 
-#include "checks/probes/shared_image.cuh"
 #include "checks/probes/wgmma_cases.hpp"
-#include "common/ptx/mbarrier.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 
 namespace lab::wgmma_probe {
 
-__device__ __forceinline__ unsigned window_address(const void* shared) {
-#ifdef __CUDACC__
-  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
-#else
-  return cpu::shared_window(shared);
-#endif
-}
 __device__ __forceinline__ unsigned two_halves(int low, int high) {
   const half2 pair = __floats2half2_rn(float(low), float(high));
   unsigned bits;
@@ -35,12 +26,13 @@ __device__ __forceinline__ unsigned two_halves(int low, int high) {
 template <int N, bool B_MN_MAJOR>
 __global__ void __launch_bounds__(128) product(wgmma_cases::Case c, float* out, unsigned* base) {
   using namespace wgmma_cases;
-  half* const image = reinterpret_cast<half*>(probe::shared_image());
+  extern __shared__ __align__(1024) unsigned char shared[];
+  half* const image = reinterpret_cast<half*>(shared);
   const int thread = int(threadIdx.x);
   for (int i = thread; i < IMAGE_HALVES; i += 128) image[i] = half(float(number(c.seed, IMAGE, i)));
   ptx::fence_proxy_async();
   __syncthreads();
-  const unsigned start = window_address(image);
+  const unsigned start = ptx::shared_address(image);
   if (thread == 0) *base = start;
   float d[N / 2];
 #pragma unroll
@@ -94,7 +86,8 @@ struct Dots {
 template <bool A_REGISTERS>
 __global__ void __launch_bounds__(128) dots(const Dots* problems, float (*results)[64][32]) {
   const Dots& p = problems[blockIdx.x];
-  auto* const a = reinterpret_cast<std::uint16_t*>(probe::shared_image());
+  extern __shared__ __align__(1024) unsigned char shared[];
+  auto* const a = reinterpret_cast<std::uint16_t*>(shared);
   auto* const b = a + 64 * 16;
   const int thread = int(threadIdx.x);
   // Rows of 32 bytes without gaps, 32-byte swizzle: 16-byte halves of rows 4..7 of each 8 change places.
@@ -146,24 +139,24 @@ constexpr int ANNOUNCED_IMAGE = 16 * 1024;  // room for the boxes of box_cases::
 
 // Loads a box into shared memory full of BOX_POISON, and hands all of that back. came: 1, or 0 if the bytes did not.
 __global__ void __launch_bounds__(128)
-    load_box(const __grid_constant__ TensorMap map, BoxAt box, unsigned char* out, unsigned* base, unsigned* came) {
-  unsigned char* const image = probe::shared_image();
-  auto* const barrier = reinterpret_cast<ptx::MBarrier*>(image + BOX_IMAGE);
+    load_box(const __grid_constant__ CUtensorMap map, BoxAt box, unsigned char* out, unsigned* base, unsigned* came) {
+  extern __shared__ __align__(1024) unsigned char image[];
+  auto& barrier = *reinterpret_cast<ptx::MBarrier*>(image + BOX_IMAGE);
   const int thread = int(threadIdx.x);
   for (int i = thread; i < BOX_IMAGE; i += 128) image[i] = BOX_POISON;
   if (thread == 0) {
     ptx::mbarrier_init(barrier, 1);
     ptx::fence_mbarrier_init();
-    *base = window_address(image);
+    *base = ptx::shared_address(image);
   }
   ptx::fence_proxy_async();
   __syncthreads();
   if (thread == 0) {
     ptx::mbarrier_arrive_expect_tx(barrier, box.bytes);
     const int* at = box.at;
-    if (box.rank == 2) ptx::tma_load_2d(image, &map, at[0], at[1], barrier);
-    if (box.rank == 3) ptx::tma_load_3d(image, &map, at[0], at[1], at[2], barrier);
-    if (box.rank == 4) ptx::tma_load_4d(image, &map, at[0], at[1], at[2], at[3], barrier);
+    if (box.rank == 2) ptx::tma_load_2d(image, map, at[0], at[1], barrier);
+    if (box.rank == 3) ptx::tma_load_3d(image, map, at[0], at[1], at[2], barrier);
+    if (box.rank == 4) ptx::tma_load_4d(image, map, at[0], at[1], at[2], at[3], barrier);
   }
   // Not for ever: bytes that never come are a finding, not a hang.
   bool complete = false;
@@ -174,36 +167,36 @@ __global__ void __launch_bounds__(128)
 }
 
 // Block i announces box_cases::ANNOUNCED_STEP * (i + 1) bytes and loads the box. ended[i]: whether the phase does.
-__global__ void __launch_bounds__(32) announce(const __grid_constant__ TensorMap map, unsigned step, unsigned* ended) {
-  unsigned char* const image = probe::shared_image();
-  auto* const barrier = reinterpret_cast<ptx::MBarrier*>(image + ANNOUNCED_IMAGE);
+__global__ void __launch_bounds__(32)
+    announce(const __grid_constant__ CUtensorMap map, unsigned step, unsigned* ended) {
+  extern __shared__ __align__(1024) unsigned char image[];
+  auto& barrier = *reinterpret_cast<ptx::MBarrier*>(image + ANNOUNCED_IMAGE);
   if (threadIdx.x != 0) return;
   ptx::mbarrier_init(barrier, 1);
   ptx::fence_mbarrier_init();
   ptx::mbarrier_arrive_expect_tx(barrier, step * (blockIdx.x + 1));
-  ptx::tma_load_2d(image, &map, 0, 0, barrier);
+  ptx::tma_load_2d(image, map, 0, 0, barrier);
   bool complete = false;
-#ifdef __CUDACC__
-  // The copy takes some 2000 clocks.
-  for (const long long begin = clock64(); !complete && clock64() - begin < 200000;)
-#else
+#ifdef LAB_EMULATED
   for (int patience = 0; patience < 4 && !complete; ++patience)
+#else  // the copy takes some 2000 clocks
+  for (const long long begin = clock64(); !complete && clock64() - begin < 200000;)
 #endif
     complete = ptx::mbarrier_try_wait(barrier, 0);
   ended[blockIdx.x] = complete;
 }
 
 // Stores the box whose bytes are i % 251, in the order in which they lie in shared memory.
-__global__ void __launch_bounds__(128) store_box(const __grid_constant__ TensorMap map, BoxAt box, unsigned* base) {
-  unsigned char* const image = probe::shared_image();
+__global__ void __launch_bounds__(128) store_box(const __grid_constant__ CUtensorMap map, BoxAt box, unsigned* base) {
+  extern __shared__ __align__(1024) unsigned char image[];
   const int thread = int(threadIdx.x);
   for (int i = thread; i < BOX_IMAGE; i += 128) image[i] = (unsigned char)(i % 251);
   ptx::fence_proxy_async();
   __syncthreads();
   if (thread != 0) return;
-  *base = window_address(image);
-  if (box.rank == 2) ptx::tma_store_2d(&map, image, box.at[0], box.at[1]);
-  if (box.rank == 3) ptx::tma_store_3d(&map, image, box.at[0], box.at[1], box.at[2]);
+  *base = ptx::shared_address(image);
+  if (box.rank == 2) ptx::tma_store_2d(map, image, box.at[0], box.at[1]);
+  if (box.rank == 3) ptx::tma_store_3d(map, image, box.at[0], box.at[1], box.at[2]);
   ptx::bulk_commit();
   ptx::bulk_wait<0>();
 }

@@ -14,6 +14,7 @@
 #include "checks/probes/probe.cuh"
 #include "checks/probes/wgmma_cases.hpp"
 #include "checks/probes/wgmma_kernels.cuh"
+#include "common/hopper/encode_tiled.hpp"
 
 namespace lab::wgmma_probe {
 
@@ -108,8 +109,19 @@ inline void dot_products(bool a_registers, int blocks, bool every, Tally& tally)
 
 // --- boxes --------------------------------------------------------------------------------------------------
 
+inline CUtensorMap map_of(void* tensor, const TensorShape& shape) {
+  const cuuint32_t each[] = {1, 1, 1, 1};
+  CUtensorMap map;
+  // The driver's strides begin with dimension 1.
+  must(encode_tiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, shape.rank, tensor, shape.extent, shape.stride + 1,
+                    shape.box, each, CU_TENSOR_MAP_INTERLEAVE_NONE, CUtensorMapSwizzle(shape.swizzle),
+                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+       "tensor map");
+  return map;
+}
+
 // Launches the kernel that loads the box into `image`, or stores it; words[0]: where it lay, words[1]: whether it came.
-inline cudaError_t move_box(bool stores, const box_cases::Case& c, const TensorMap& map, unsigned char* image,
+inline cudaError_t move_box(bool stores, const box_cases::Case& c, const CUtensorMap& map, unsigned char* image,
                             unsigned* words) {
   constexpr int SMEM = BOX_IMAGE + 1024;
   const BoxAt box{c.shape.rank, {c.at[0], c.at[1], c.at[2], c.at[3]}, 2 * box_cases::box_halves(c.shape)};
@@ -126,8 +138,7 @@ inline void boxes(const std::string& kind, bool stores, Tally& tally) {
     std::vector<std::uint16_t> tensor(box_cases::tensor_bytes(c) / 2);
     for (std::size_t i = 0; i < tensor.size(); ++i) tensor[i] = std::uint16_t(stores ? 0xFFFF : 1 + i % 65521);
     auto* const device = on_device<std::uint16_t>(tensor.data(), tensor.size());
-    TensorMap map;
-    must(make_tensor_map(map, reinterpret_cast<const half*>(device), c.shape), "tensor map");
+    const CUtensorMap map = map_of(device, c.shape);
     long wrong = 0;
     must(move_box(stores, c, map, image_device, words), "a kernel");
     const auto said = from_device(words, 2);
@@ -163,8 +174,7 @@ inline std::vector<unsigned> announced_once(const box_cases::Case& c) {
   const unsigned blocks = box_cases::announced_launches(c);
   auto* const tensor = on_device<half>(nullptr, box_cases::tensor_bytes(c) / 2);
   auto* const device = on_device<unsigned>(nullptr, blocks);
-  TensorMap map;
-  must(make_tensor_map(map, tensor, c.shape), "tensor map");
+  const CUtensorMap map = map_of(tensor, c.shape);
   probe::run(announce, blocks, 32, ANNOUNCED_IMAGE + 2048, map, box_cases::ANNOUNCED_STEP, device);
   const auto ended = from_device(device, blocks);
   must(cudaFree(tensor), "cudaFree"), must(cudaFree(device), "cudaFree");
@@ -200,8 +210,7 @@ inline void announced(Tally& tally) {
 inline void refused(const box_cases::Refused& c, Tally& tally) {
   auto* const image = on_device<unsigned char>(nullptr, BOX_IMAGE);
   auto* const words = on_device<unsigned>(nullptr, 2);
-  TensorMap map;
-  must(make_tensor_map(map, on_device<half>(nullptr, box_cases::tensor_bytes(c.box) / 2), c.box.shape), "tensor map");
+  const CUtensorMap map = map_of(on_device<half>(nullptr, box_cases::tensor_bytes(c.box) / 2), c.box.shape);
   const cudaError_t seen = move_box(c.store, c.box, map, image, words);
   tally.add(seen == cudaErrorIllegalInstruction,
             [&] { return box_cases::spelt(c.box) + ": " + cudaGetErrorString(seen); });

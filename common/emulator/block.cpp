@@ -85,7 +85,7 @@ void Block::start_fibers() {
     fiber.linear = std::uint16_t(i), fiber.warp = std::uint8_t(i / LANES), fiber.lane = std::uint8_t(i % LANES);
     fiber.exited = fiber.returned = false, fiber.waits_at = 0, fiber.groups_committed = fiber.groups_done = 0;
     fiber.copies.clear();
-    fiber.mbarrier = -1, fiber.polls = fiber.told_not_yet = fiber.polled_in_vain = false;
+    fiber.mbarrier = -1, fiber.told_not_yet = fiber.polled_in_vain = false;
     fiber.bulk_groups = fiber.bulk_waits_until = 0;
     fiber.cluster_arrivals = fiber.cluster_waits = 0, fiber.waits_for_cluster = false;
     std::ranges::fill(fiber.looks, Look{});

@@ -67,8 +67,7 @@ struct Fiber {
   std::uint32_t groups_committed = 0, groups_done = 0;
   std::vector<PendingCopy> copies;
   std::int16_t mbarrier = -1;                             // the one that it waits for
-  bool polls = false;                                     // in try_wait: may be told that the phase is not complete
-  bool told_not_yet = false;                              // that answer, until the lane has taken it
+  bool told_not_yet = false;                              // that the phase is not complete, until the lane has taken it
   bool polled_in_vain = false;                            // its last answer was that
   std::uint32_t bulk_groups = 0;                          // of its TMA stores: committed
   std::uint32_t bulk_waits_until = 0;                     // it waits for its groups before this one; 0: it does not

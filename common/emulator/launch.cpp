@@ -47,7 +47,9 @@ std::string dims(dim3 d) {
 
 void set_exec_options(const ExecOptions& chosen) { options = chosen; }
 const ExecOptions& exec_options() { return options; }
-void set_launch_message(const std::string& message) { last_report.message = message; }
+void set_launch_message(const std::string& message) {
+  if (last_report.message.empty()) last_report.message = message;
+}
 bool to_be_made(const Launched& launch) {
   last_report.launched.push_back(launch);
   return !options.dry;

@@ -1,12 +1,9 @@
-// The runtime and driver API beyond memory and streams: the device, and tensor maps.
-#include <cstdio>
+// The runtime and driver API beyond memory and streams: the device.
 #include <cstring>
 #include <utility>
 
 #include "common/cpu/cuda.h"
 #include "common/multiprocessors.hpp"
-
-using lab::MAX_TENSOR_RANK;
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   if (device != 0) return cudaErrorInvalidDevice;
@@ -67,26 +64,6 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
   return cudaSuccess;
 }
 
-CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* base,
-                                const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
-                                const cuuint32_t*, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-  const bool sixteen = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 || type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 ||
-                       type == CU_TENSOR_MAP_DATA_TYPE_UINT16;
-  if (!sixteen || rank > MAX_TENSOR_RANK || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) {
-    std::fprintf(stderr, "cuTensorMapEncodeTiled: the CPU has tensors of 16-bit elements in 1 to %d dimensions\n",
-                 MAX_TENSOR_RANK);
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  lab::TensorShape shape;
-  shape.rank = int(rank), shape.swizzle = lab::Swizzle(swizzle);
-  for (cuuint32_t d = 0; d < rank; ++d) {
-    shape.extent[d] = extents[d], shape.box[d] = box[d];
-    shape.stride[d] = d == 0 ? sizeof(half) : strides[d - 1];
-  }
-  return lab::make_tensor_map(*map, static_cast<const half*>(base), shape) == cudaSuccess ? CUDA_SUCCESS
-                                                                                          : CUDA_ERROR_INVALID_VALUE;
-}
 cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long,
                                     cudaDriverEntryPointQueryResult* result) {
   const bool found = !std::strcmp(symbol, "cuTensorMapEncodeTiled");
