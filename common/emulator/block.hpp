@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "common/backend.hpp"
-#include "common/emulator/code.hpp"
+#include "common/emulator/addr2line.hpp"
 #include "common/emulator/collective.hpp"
 #include "common/emulator/copy_engine.hpp"
 #include "common/emulator/counting.hpp"
@@ -270,7 +270,6 @@ class Block {
     return std::exchange(findings_, {});
   }
   std::uint64_t switches() const { return switches_; }
-  std::uint64_t lane_collectives() const { return lane_collectives_; }
   const std::string& message() const { return message_; }
   const Hang& hang() const { return hang_; }  // of a launch that could not go on, or took too long
   // Ends the running block from a signal handler: the fault becomes the launch's error.
@@ -372,7 +371,7 @@ class Block {
   cudaError_t error_ = cudaSuccess;
   std::string message_;
   Hang hang_;
-  std::uint64_t switches_ = 0, lane_collectives_ = 0;
+  std::uint64_t switches_ = 0;
   volatile std::sig_atomic_t expired_ = 0;
   volatile std::sig_atomic_t in_runtime_ = 0;
   volatile std::sig_atomic_t interrupt_ = 0;  // look up at the next switch point: expired_, or copies that may land
