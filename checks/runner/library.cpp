@@ -21,7 +21,7 @@
 #include "common/stage.hpp"
 #include "common/target.hpp"
 #ifndef LAB_GPU
-#include "common/emulator/code.hpp"
+#include "common/emulator/addr2line.hpp"
 #endif
 
 namespace lab {
