@@ -13,7 +13,7 @@ endef
 GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run check racecheck fuzz counters trace bits unit sanitize
 GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
 INNER_GOALS := built ci check-builds host-as-gpu sanitized evolve-labs
-WORDS := stage bug bugs backend full turns q k v do dq dk dv out causal scale seconds seed cases check only shape rounds json
+WORDS := stage bug bugs backend full q k v do dq dk dv out causal scale seconds seed cases check only shape rounds json
 WORDS += sample n new again all say give-up lines minutes tile quick record assigned what file args include verbose
 # A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
 # environment, "$$word". No recipe, target or prerequisite pastes a word, and neither does an $(eval).

@@ -20,12 +20,12 @@ namespace lab {
 namespace {
 
 std::vector<Marked> outputs_of(const Request& r, const Shape& shape) {
-  const Trial t = run_backward(shape, r.family, r.options);
+  const Trial t = run_trial(shape, r.family, r.options);
   if (!t.ok()) std::printf("%s: %s\n", text(shape).c_str(), t.error().c_str());
   const std::vector<Expected> right = oracle(subject(), {shape, t.scale, r.family, t.in});
   std::vector<Marked> all;
   for (std::size_t i = 0; i < right.size(); ++i)
-    all.push_back({subject().outputs[i], marks_of(t.outputs[i], right[i])});
+    all.push_back({subject().outputs[i], marks_of(shape, all_rows(shape), t.outputs[i], right[i])});
   return all;
 }
 
@@ -38,7 +38,7 @@ std::vector<Finding> findings_in_orders(const Request& r, const Shape& shape) {
       checked.options.schedule = schedule, checked.options.block_order = std::uint64_t(schedule);
       checked.options.copies = checked.options.products = copies;
       checked.options.check = checked.options.gaps = true;
-      const Trial t = run_backward(shape, checked.family, checked.options);
+      const Trial t = run_trial(shape, checked.family, checked.options);
       all.insert(all.end(), t.findings.begin(), t.findings.end());
     }
   return all;
@@ -120,7 +120,7 @@ int backward_card_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "inputs", "copies"};
   const Request r = read_request(KeyValues(args, KEYS));
   for (const Shape& shape : r.shapes) {
-    const Trial t = run_backward(shape, r.family, r.options);
+    const Trial t = run_trial(shape, r.family, r.options);
     std::string problem = t.error();
     Comparison seen;
     if (t.ok()) {
@@ -149,7 +149,7 @@ int backward_counts_command(std::span<char*> args) {
   WordCounter counter;
   Request r;
   r.options.check = r.options.count = true, r.options.watcher = &counter, r.options.blocks = {0};
-  const Trial t = run_backward(shape, Family::unit, r.options);
+  const Trial t = run_trial(shape, Family::unit, r.options);
   std::size_t written = 0;
   for (const std::vector<fp16>& gradient : t.outputs)
     written += gradient.size() - std::size_t(std::ranges::count(gradient, FP16_NAN));

@@ -11,12 +11,11 @@
 #include "checks/bench/shapes.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/runner/commands.hpp"
-#include "common/stage.hpp"
 
 namespace lab {
 
 std::string count_block(const Shape& shape, unsigned tile, WordCounter& counter) {
-  const LaunchPlan plan = stage().plan(shape);
+  const LaunchPlan plan = plan_of(shape);
   ExecOptions options;
   options.check = options.count = true, options.workers = 1, options.watcher = &counter;
   options.blocks = {tile * plan.parts};

@@ -98,7 +98,8 @@ std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
   // As the race check has it: few multiprocessors too where a stage counts them, so that a block has a second piece of
   // work.
   std::vector<int> multiprocessors = {0};
-  if (shape.S < 1024 && counts_multiprocessors(subject(), shape)) multiprocessors.push_back(shape.H > 2 ? 32 : 1);
+  if (shape.S < 1024 && grid_of(subject(), shape, 2) != grid_of(subject(), shape))
+    multiprocessors.push_back(shape.H > 2 ? 32 : 1);
   for (const Schedule schedule : SCHEDULES)
     for (const Copies copies : COPY_TIMES)
       for (const int counted : multiprocessors) {
@@ -191,7 +192,7 @@ int card_command(std::span<char*> args) {
   const Request request = read_request(KeyValues(args, KEYS));
   for (const Shape& shape : request.shapes) {
     const Trial t = run_trial(shape, request.family, request.options);
-    const std::vector<double> right = attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v);
+    const std::vector<double> right = attention(t);
     const std::string marks = marks_of(t, right);
     const std::size_t first = marks.find_first_not_of('.'), wrong = marks.size() - std::ranges::count(marks, '.');
     if (t.ok() && wrong == 0) continue;

@@ -61,7 +61,7 @@ int predict_with(const Sight& sight, std::span<char*> args);
 struct Formula {
   const char* name;
   const char* says;                                    // in one line
-  std::vector<double> (*compute)(const Trial& trial);  // [B, H, S, D]; may throw BadInput: not of this shape
+  std::vector<double> (*compute)(const Operands& in);  // [B, H, S, D]; may throw BadInput: not of this shape
 };
 std::span<const Formula> formulas();
 // Throws BadInput with the names.

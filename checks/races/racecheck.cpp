@@ -1,11 +1,14 @@
-#include "checks/races/racecheck.hpp"
-
 #include <cstdio>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "checks/acceptance/format.hpp"
+#include "checks/acceptance/launch.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/sampling.hpp"
 #include "checks/acceptance/verdict.hpp"
@@ -79,7 +82,25 @@ std::string waits_of(const Hang& hang) {
   return waits;
 }
 
-}  // namespace
+// The findings and failures of many launches under the checker.
+class RaceReport {
+ public:
+  void add(const Ran& launch, Schedule schedule);
+  // Prints each finding once, with the schedules and shapes under which it was seen, and each failure; `first_only`: no
+  // more than the first. The last line is the count, and `how` in parentheses. The exit status.
+  int finish(const std::string& how, bool first_only) const;
+
+ private:
+  struct Seen {
+    Finding finding;
+    std::set<std::string> schedules, shapes;
+  };
+  std::map<Finding::Key, Seen> all_;
+  std::map<std::string, std::string> failures_;  // what is said -> what the launch waits for, if it hung
+  std::set<std::string> hangs_;                  // of findings
+  bool refused_ = false;
+  int launches_ = 0, failed_ = 0;
+};
 
 void RaceReport::add(const Ran& t, Schedule schedule) {
   ++launches_;
@@ -130,6 +151,8 @@ int RaceReport::finish(const std::string& how, bool first_only) const {
   record("remark", summary);
   return all_.empty() && failures_.empty() ? 0 : 1;
 }
+
+}  // namespace
 
 // racecheck [short=1] [first=1]: runs the stage under the CPU checker and prints what it saw. Needs an instrumented kernel.
 int racecheck_command(std::span<char*> args) {

@@ -15,7 +15,6 @@
 #include "checks/runner/library.hpp"
 #include "common/fp16.hpp"
 #include "common/gpu_access.hpp"
-#include "common/stage.hpp"
 
 namespace lab {
 namespace {
