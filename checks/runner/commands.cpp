@@ -13,7 +13,7 @@ static constexpr Command FORWARD[] = {
     {"blindness", blindness_command, "blindness                              would the notes' inputs have shown it?"},
     {"card", card_command, "card [shape=...] [inputs=...]           an exercise's case, with the first wrong element"},
     {"predict", predict_command, "predict kind=K say=TEXT [shape=...]   a prediction against what comes out"},
-    {"counts", counts_command, "counts shape=B,H,S,D[,causal] [tile=N]     what a block does, counted"},
+    {"counts", counts_command, "counts shape=B,H,S,D[,causal]           what a block does, counted"},
     {"validate", validate_command, "validate shape=B,H,S,D[,causal] [seed=N]    may the search time this candidate?"},
     {"bits", bits_command, "bits [quick=1]                         a digest of each output, bit by bit"},
 #ifdef LAB_GPU
@@ -40,10 +40,9 @@ static constexpr Command BACKWARD[] = {
     {"plan", backward_plan_command,
      "plan B H S D [causal]                  the kernels of a call, and their dynamic shared memory"},
     {"fuzz", fuzz_command, "fuzz [seconds=N] [cases=N] [seed=K]     random problems"},
-    {"predict", backward_predict_command,
-     "predict kind=K say=TEXT [shape=...]     a prediction against what comes out"},
-    {"card", backward_card_command, "card [shape=...] [inputs=...]           an exercise's case"},
-    {"counts", backward_counts_command, "counts shape=B,H,S,D[,causal]           what a block of each kernel does"},
+    {"predict", predict_command, "predict kind=K say=TEXT [shape=...]     a prediction against what comes out"},
+    {"card", card_command, "card [shape=...] [inputs=...]           an exercise's case"},
+    {"counts", counts_command, "counts shape=B,H,S,D[,causal]           what a block of each kernel does"},
 #ifdef LAB_GPU
     {"bench", bench_command, "bench [shape=LIST]                      how long a call takes"},
 #endif

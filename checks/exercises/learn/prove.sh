@@ -1,37 +1,32 @@
 #!/bin/sh
 # An exercise as handed out is red, and gives nothing away; its solution is green; the reference's prediction holds, and near misses do not.
 #   prove.sh text|quick|whole [N]     the texts alone; and number 1, or N; and each
-# Prints, on its last line, `N passed, M failed`. All is built by one make; a stage's kernel, which solves most of its exercises, is built
-# once, and what a `fix` hands out, where nothing depends on how it was compiled, is the build of the bug's own. A stage's kernel is right,
+# Prints, on its last line, `N passed, M failed`. All is built by one make. A stage's kernel, which solves most of its exercises, and what a
+# `fix` hands out, unless lines of it are asked for, are the lab's own builds: the same code. A stage's kernel is right,
 # without races, and without its bugs by `make test`: that is asked here once more of the first exercise alone.
 set -u
 . checks/exercises/learn/functions.sh
 much=$1 only=${2:-} tell= explain= grading= seed= first_number=1
 if [ "$much" != one ]; then
   index > "$tmp/index"; LAB_INDEX=$tmp/index
-  stages_own=$(awk -F'|' '$7 { print $6 }' "$LAB_INDEX" | xargs grep -L '^predict: lines' | sed 's,stages/,,; s,/.*,,' | sort -u)
-  export LAB_INDEX stages_own
+  export LAB_INDEX
 fi
 
 verdict() {  # WHAT WRONG: one proof
   if [ -z "$2" ]; then echo "good|$number $name: $1"; else echo "WRONG|$number $name: $1: $2"; fi
 }
 given_word() {
-  if [ "$kind" = predict ]; then echo solved
-  elif is_given "$kernel" 2> /dev/null; then labs_word
+  if [ "$kind" = predict ] || is_given "$kernel" 2> /dev/null; then echo checked
   elif [ "$own" = 1 ]; then echo "$number-given"
   else echo "bug-$bug"; fi
 }
 solution_word() {
-  if drill; then echo solved; return; fi
   solution > "$tmp/solution"
-  if ! cmp -s "$tmp/solution" "$kernel"; then echo "$number-solved"
-  else labs_word; fi
+  if cmp -s "$tmp/solution" "$kernel"; then echo checked; else echo "$number-solved"; fi
 }
-labs_word() { if echo "$stages_own" | grep -qx "$stage"; then echo solved; else echo checked; fi; }  # the stage's own kernel, as the lab builds it
 shown_of() { case $1 in checked|bug-*) echo "$kernel" ;; *) echo "$(built_dir "$1")/kernel.cu" ;; esac; }
 lay_out() {  # SOURCE WORD: for the build, unless it is the lab's own
-  case $2 in checked|bug-*) ;; *) place "$1" "$2" "$(shown_of "$2")"; cmp -s "$1" "$(shown_of "$2")" || cp "$1" "$(shown_of "$2")" ;; esac
+  place "$1" "$2" "$(shown_of "$2")"; [ "$(shown_of "$2")" = "$kernel" ] || cmp -s "$1" "$(shown_of "$2")" || cp "$1" "$(shown_of "$2")"
   built "$2"
 }
 half() {  # PARTLY: the source of half a solution, "STEP (SAYS): OLD => NEW ;; OLD => NEW"
@@ -105,7 +100,7 @@ leak() {  # what gives the answer away
 # --- what is built and run ---
 proof_red() {
   is_built=1 own_only=; given > "$tmp/work"
-  case $given_word in solved|checked) own_only=1 ;; esac
+  [ "$given_word" != checked ] || own_only=1
   check "$tmp/work" "$given_word" "$(shown_of "$given_word")"
   case $red:$good:$says in
     :*) echo "passes as it is handed out" ;;
@@ -154,7 +149,7 @@ prove_one() {  # N [proofs OWN_ONLY]: its text; and all else, of its solution wh
 }
 to_build() {  # N: lays out, prints what make is to build, and sets word, what its solution is built as
   find_exercise "$1"
-  case $kind in test) word=; return ;; predict) word=solved; cat "$kernel" > "$tmp/solved"; lay_out "$tmp/solved" solved; return ;; esac
+  case $kind in test) word=; return ;; predict) word=checked; built checked; return ;; esac
   given > "$tmp/work"; lay_out "$tmp/work" "$(given_word)"
   i=0; get partly > "$tmp/partly"
   while read -r one; do i=$((i + 1)); half "$one" > "$tmp/work"; lay_out "$tmp/work" "$number-half-$i"; done < "$tmp/partly"
