@@ -12,9 +12,10 @@ namespace lab {
 class RaceReport {
  public:
   void add(const Ran& launch, Schedule schedule);
-  // Prints each finding once, with the schedules and shapes under which it was seen, and each failure; `first_only`: no
-  // more than the first. The last line is the count, and `how` in parentheses. The exit status.
-  int finish(const std::string& how, bool first_only = false) const;
+  bool red() const { return !all_.empty() || !failures_.empty(); }
+  // Prints each finding once, with the schedules and shapes under which it was seen, and each failure. The last line is the
+  // count, and `how` in parentheses. The exit status.
+  int finish(const std::string& how) const;
 
  private:
   struct Seen {
