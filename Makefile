@@ -14,7 +14,7 @@ GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-har
 GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
 INNER_GOALS := built ci check-builds host-as-gpu sanitized evolve-labs
 WORDS := stage bug bugs backend full q k v do dq dk dv out causal scale seconds seed cases check only shape rounds json
-WORDS += sample n new again all say give-up lines minutes generations candidates tile quick record assigned what file args include verbose
+WORDS += sample n new again all say give-up lines minutes tile quick record assigned what file args include verbose
 # A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
 # environment, "$$word". No recipe, target or prerequisite pastes a word, and neither does an $(eval).
 quote = '$(subst ','\'',$(1))'
@@ -118,7 +118,7 @@ evidence_text := checks/runner/commands.cpp $(filter-out $(if $(GPU),%/counters.
 search_text := $(call all_in,checks/search)
 MORE := bugs_text exercises_text evidence_text search_text
 # Linked to a checked CUDA file, beside the emulator; and the front end that rewrites it.
-program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang tensor_map)
+program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang)
 frontend := $(filter-out $(program),$(call all_in,common/frontend))
 TEXTS := core $(if $(GPU),,emulator program frontend) $(MORE)
 object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
@@ -126,7 +126,7 @@ CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator)
 MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 # Tests that run no kernel: make sanitize check=quick leaves them out.
 HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts conf evolve reference% trace expected gpu_fit npy pattern validator learners_rule)
-UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
+UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp checks/tests/test_*.cu))) \
   $(CORE_OBJ) $(MORE_OBJ)
 # Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of four files, calls or arithmetic are optimised.
 LINES := $(if $(SANITIZE),-g1,-g0)
@@ -134,15 +134,13 @@ $(B)/obj/%: OPTIMISE = -O1 $(LINES)
 $(call object,emulator): OPTIMISE = $(if $(SANITIZE),-O1) $(LINES)
 $(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
 $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
-$(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected reference wgmma)): OPTIMISE = -O1 -g1
+$(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected reference probes)): OPTIMISE = -O1 -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
 $(MORE_OBJ): POSITION := -fPIC $(if $(SANITIZE),-O0)
 compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP
 $(B)/obj/%.o: %.cpp $(B)/flags ; @$(building) $(compile) -c $< -o $@
 $(foreach text,$(TEXTS),$(call held,$(B)/obj/$(text).text,'#include "%s"\n' $($(text))))
 $(TEXTS:%=$(B)/obj/%.o): %.o: %.text $(B)/flags ; @$(building) $(compile) -fmacro-prefix-map=./= -x c++ -c $< -o $@
-$(B)/obj/%.o: %.cu $(B)/flags
-	@$(building) $(NVCC) $(NVCCFLAGS) $(call gencode,$(GPU_ARCHS)) $(POSITION:%=-Xcompiler %) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 # The runner exports all that a library may ask for.
 $(RUNNER): $(B)/obj/checks/runner/main.o $(CORE_OBJ) ; @$(CXX) -no-pie -rdynamic $^ $(LIBS) -o $@.new && mv $@.new $@
 $(B)/frontend: $(B)/obj/frontend.o ; @$(CXX) $^ $(ASAN) -o $@
@@ -159,6 +157,9 @@ compile_cpu = CCACHE_SLOPPINESS=pch_defines,time_macros sh checks/scripts/compil
   $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD -MF $(@:.o=.d) -MP
 PRECOMPILED := $(if $(GPU),,$(B)/plain_kernel.hpp.gch)
 FRONTEND := $(if $(GPU),,$(B)/frontend checks/scripts/compile_kernel.sh)
+# Parts of the harness in CUDA, and unit tests.
+$(B)/obj/%.o: %.cu $(B)/flags $(FRONTEND)
+	@$(building) $(if $(GPU),$(NVCC) $(NVCCFLAGS) $(call gencode,$(GPU_ARCHS)) $(POSITION:%=-Xcompiler %) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@,$(call compile_cpu,-O1))
 $(B)/%.hpp.gch: checks/exercises/%.hpp $(B)/flags
 	@$(building) cp $< $(@:.gch=); $(CXX) -x c++-header $(CXXFLAGS) $(KERNEL_FLAGS) -O1 $(INSTRUMENTATION) $(LIBRARY_FLAGS) -fno-plt \
 	  -ftls-model=initial-exec $(INCLUDES) -MMD -MP -MT $@ -MF $(@:.gch=.d) $< -o $@
@@ -180,9 +181,10 @@ $(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o ; @$(linked)
 $(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_BUGS)/$$*/*.cpp)) $(B)/flags
 	@$(building) sh checks/scripts/signatures.sh $(wildcard stages/$*/bugs/*.cpp $(if $(LAB_BUGS),$(LAB_BUGS)/$*/*.cpp)) > $(@:.so=.text)
 	@$(CXX) $(CXXFLAGS) -O1 $(LINES) $(LIBRARY_FLAGS) $(INCLUDES) -MMD -MP -MF $(@:.so=.d) -MT $@ -shared -x c++ $(@:.so=.text) -o $@
-PROBED := $(addprefix common/,emulator/tensor_core.cpp emulator/special_functions.cpp gpu/tensor_map.cpp tensor_map.cpp)
-build/gpu/probe_%: checks/probes/probe_%.cu $(PROBED) $(wildcard checks/probes/*.*h* common/*.hpp common/ptx/*.cuh) $(B)/flags
-	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma overlap,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DLAB_GPU -I. -o $@ $(filter %.cu %.cpp,$^)
+PROBED := checks/acceptance/format.cpp $(addprefix common/,emulator/tensor_core.cpp emulator/special_functions.cpp)
+build/gpu/probe_%: checks/probes/probe.cu $(PROBED) $(wildcard checks/probes/*.*h* common/*.hpp common/ptx/*.cuh) $(B)/flags
+	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma overlap,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DPROBE=$*_probe \
+	  -DPROBE_HEADER='"checks/probes/$*.cuh"' -DLAB_GPU -I. -o $@ $(filter %.cu %.cpp,$^)
 
 # --- goals: `make help` prints the lines with ## ---
 # Goals that run the runner with all its commands; the test of a stage needs less of it. Exercises build it themselves.
@@ -279,7 +281,7 @@ host-as-gpu:  # host code that includes device headers, as a GPU's build reads i
 ## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's tunables; check=1: its validator refuses every cheating candidate
 evolve: $(call fixed,$(STAGE))
 	@$(call keep,out) $(ALONE) $(if $(filter 1,$(check)),sh checks/search/adversarial.sh $(backend),\
-	  $(RUNNER) evolve $(backend) $(STAGE) $(call given,shape seed minutes generations candidates out))
+	  $(RUNNER) evolve $(backend) $(STAGE) $(call given,shape seed minutes out))
 evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
 ## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
 ON_PAGES = $(shell grep -rhoE 'begin: .* bug=[a-z0-9_]+' README.md writeups | sed 's|.*=|%/bug-|;s|$$|/kernel.so|')
@@ -288,9 +290,9 @@ writeups: $(if $(GPU),,$(CHECK)) $(call fixed,$(ALL_STAGES)) $(call checked,$(AL
 ## make plots [check=1] [record=1] | draw the figures; are they what results and code give?
 plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_producer v3e_overlap v3f_pingpong))
 	@PYTHON='$(PYTHON)' sh checks/scripts/plots.sh $(if $(check),check) $^
-## make probe what=wmma|mma|wgmma|ex2|overlap [sample=FILE] [check=1] | each lane's elements, products' bits, clocks (needs a GPU)
+## make probe what=wmma|mma|wgmma|ex2|overlap [sample=FILE] [only=SECTION] | each lane's elements, products' bits, clocks (needs a GPU)
 probe: $(PROBE)
-	@$(call keep,sample) $< $(if $(filter wmma,$(what)),$(if $(filter 1,$(check)),check),$(call given,sample only))
+	@$(call keep,sample) $< $(call given,sample only)
 clean: ## make clean | remove build/
 	@rm -rf build
 .PHONY: $(GOALS) $(INNER_GOALS) FORCE

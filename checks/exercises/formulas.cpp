@@ -1,7 +1,10 @@
-#include "checks/exercises/predict.hpp"
+#include "checks/exercises/formulas.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "checks/acceptance/subject.hpp"
+#include "checks/bugs/backward_parts.hpp"
 #include "common/wmma_layout.hpp"
 #include "reference/attention.hpp"
 #include "reference/bad_input.hpp"
@@ -32,7 +35,11 @@ Answer first_keys(const Operands& in, int most) {
   return masked(in, [&](int row) { return in.shape.causal ? std::min(row + 1, most) : most; });
 }
 
-constexpr Formula FORMULAS[] = {
+// One output.
+struct {
+  const char *name, *says;
+  Answer (*compute)(const Operands& in);
+} constexpr FORWARD[] = {
     {"right", "softmax(scale Q K^T) V, as it should be", [](const Operands& in) { return attention(in); }},
     {"uniform-weights", "the mean of V over the keys that a row sees", wrong::scores_ignored},
     {"scale-squared", "softmax(scale^2 Q K^T) V", wrong::double_scale},
@@ -99,13 +106,62 @@ constexpr Formula FORMULAS[] = {
      [](const Operands& in) { return masked(in, [](int row) { return row + 2; }); }},
 };
 
+// Three gradients: how the weights of a row and a key differ from the right ones.
+struct Pair {
+  int row, key;
+  double scale, delta, L;  // the row's
+  double &P, &dP, &dS;
+};
+struct {
+  const char *name, *says;
+  void (*change)(Pair pair);
+} constexpr BACKWARD[] = {
+    {"right", "dS = scale P (dP - delta), as it should be", [](Pair) {}},
+    {"delta-left-out", "dS = scale P dP", [](Pair p) { p.dS = p.scale * p.P * p.dP; }},
+    {"delta-added", "dS = scale P (dP + delta)", [](Pair p) { p.dS = p.scale * p.P * (p.dP + p.delta); }},
+    {"scale-left-out", "dS = P (dP - delta)", [](Pair p) { p.dS /= p.scale; }},
+    {"scale-squared", "dS = scale^2 P (dP - delta)", [](Pair p) { p.dS *= p.scale; }},
+    {"p-not-normalised", "P = exp(s), without the division by the row's sum, in dV and in dS",
+     [](Pair p) { p.P *= std::exp(p.L), p.dS *= std::exp(p.L); }},
+    {"own-key-left-out", "P = dS = 0 for a row and its own key, and all other pairs as they are",
+     [](Pair p) {
+       if (p.row == p.key) p.P = p.dS = 0;
+     }},
+    {"p-base-confused", "P = exp(s - L ln 2), in dV and in dS",
+     [](Pair p) {
+       const double factor = std::exp(p.L * (1 - std::log(2.0)));
+       p.P *= factor, p.dS *= factor;
+     }},
+};
+
+Gradients gradients_after(const Trial& t, void (*change)(Pair pair)) {
+  return backward_after({t, {}}, [&](BackwardHead& h) {
+    for (int i = 0; i < h.S; ++i)
+      for (int j = 0; j < h.S; ++j)
+        if (h.sees(i, j))
+          change({i, j, t.scale, h.delta[i], h.L[i], h.P[h.at(i, j)], h.dP[h.at(i, j)], h.dS[h.at(i, j)]});
+  });
+}
+
 }  // namespace
 
-std::span<const Formula> formulas() { return FORMULAS; }
+std::vector<Formula> formulas() {
+  std::vector<Formula> all;
+  if (subject().backward)
+    for (const auto& [name, says, change] : BACKWARD)
+      all.push_back({name, says, [change](const Trial& t) {
+                       Gradients g = gradients_after(t, change);
+                       return std::vector<Answer>{std::move(g.dq), std::move(g.dk), std::move(g.dv)};
+                     }});
+  else
+    for (const auto& [name, says, compute] : FORWARD)
+      all.push_back({name, says, [compute](const Trial& t) { return std::vector<Answer>{compute(t)}; }});
+  return all;
+}
 
-const Formula& formula_named(const std::string& name) {
+Formula formula_named(const std::string& name) {
   std::string names;
-  for (const Formula& formula : FORMULAS) {
+  for (const Formula& formula : formulas()) {
     if (name == formula.name) return formula;
     names += std::string(" ") + formula.name;
   }

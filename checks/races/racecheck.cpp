@@ -86,9 +86,10 @@ std::string waits_of(const Hang& hang) {
 class RaceReport {
  public:
   void add(const Ran& launch, Schedule schedule);
-  // Prints each finding once, with the schedules and shapes under which it was seen, and each failure; `first_only`: no
-  // more than the first. The last line is the count, and `how` in parentheses. The exit status.
-  int finish(const std::string& how, bool first_only) const;
+  bool red() const { return !all_.empty() || !failures_.empty(); }
+  // Prints each finding once, with the schedules and shapes under which it was seen, and each failure. The last line is the
+  // count, and `how` in parentheses. The exit status.
+  int finish(const std::string& how) const;
 
  private:
   struct Seen {
@@ -122,12 +123,11 @@ void RaceReport::add(const Ran& t, Schedule schedule) {
   }
 }
 
-int RaceReport::finish(const std::string& how, bool first_only) const {
+int RaceReport::finish(const std::string& how) const {
   bool any = false;  // is printed
   for (const auto& [key, seen] : all_) {
-    if (!first_only || !any)
-      print_red(seen.finding.head + ways_text(seen.finding) + "\n    under " + joined(seen.schedules) + "; shapes " +
-                joined(seen.shapes));
+    print_red(seen.finding.head + ways_text(seen.finding) + "\n    under " + joined(seen.schedules) + "; shapes " +
+              joined(seen.shapes));
     any = true;
     record("tells", seen.finding.text), record("why", seen.finding.text);
     for (const std::string& way : seen.finding.ways) record("finding", way.substr(0, way.find(" (")));
@@ -136,7 +136,7 @@ int RaceReport::finish(const std::string& how, bool first_only) const {
   std::set<std::string> told = hangs_;
   for (const auto& [line, hang] : failures_) {
     record("tells", line);
-    if ((!hang.empty() && !told.insert(hang).second) || (first_only && any)) continue;
+    if (!hang.empty() && !told.insert(hang).second) continue;
     if (!any)
       print_red(line);
     else
@@ -149,12 +149,13 @@ int RaceReport::finish(const std::string& how, bool first_only) const {
              failed_ ? format(", of which %d failed", failed_).c_str() : "", how.c_str());
   std::printf("%s\n", summary.c_str());
   record("remark", summary);
-  return all_.empty() && failures_.empty() ? 0 : 1;
+  return red();
 }
 
 }  // namespace
 
-// racecheck [short=1] [first=1]: runs the stage under the CPU checker and prints what it saw. Needs an instrumented kernel.
+// racecheck [short=1] [first=1]: runs the stage under the CPU checker and prints what it saw. Needs an instrumented kernel. first=1: one
+// finding is enough, and no launch comes after it.
 int racecheck_command(std::span<char*> args) {
   const Subject& subject = lab::subject();
   constexpr std::string_view keys[] = {"short", "first"};
@@ -182,7 +183,7 @@ int racecheck_command(std::span<char*> args) {
       choose_blocks(subject, shape, is_short, options);
     for (const Schedule schedule : schedules)
       for (const Copies copies : COPY_TIMES) {
-        if (subject.backward && copies != Copies::at_wait) continue;
+        if ((subject.backward && copies != Copies::at_wait) || (first_only && report.red())) continue;
         progress.start(text(shape));
         options.schedule = schedule, options.copies = copies;
         if (subject.backward)
@@ -199,13 +200,12 @@ int racecheck_command(std::span<char*> args) {
         progress.finish(1);
       }
   }
-  return report.finish(
-      format("%zu %s, ", problems.size(), subject.backward ? "problems" : "shapes") +
-          (subject.backward ? format("%zu schedules with an order of blocks each", schedules.size())
+  return report.finish(format("%zu %s, ", problems.size(), subject.backward ? "problems" : "shapes") +
+                       (subject.backward
+                            ? format("%zu schedules with an order of blocks each", schedules.size())
                             : format("the long ones with large scores too, %zu schedules, copies at the wait and at "
                                      "the issue",
-                                     schedules.size())),
-      first_only);
+                                     schedules.size())));
 }
 
 }  // namespace lab

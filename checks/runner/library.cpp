@@ -15,7 +15,7 @@
 #include "common/target.hpp"
 #include "reference/bad_input.hpp"
 #ifndef LAB_GPU
-#include "common/emulator/code.hpp"
+#include "common/emulator/addr2line.hpp"
 #endif
 
 namespace lab {

@@ -6,7 +6,8 @@ words="full=${full:-0} verbose=${verbose:-0}"; fixed=$1; checked=${2:-}
 [ -n "$checked" ] || exec "$RUNNER" "$fixed" test $words
 log=build/logs/stage-test-$$; mkdir -p build/logs
 trap 'rm -f $log' EXIT
-{ "$RUNNER" "$fixed" test $words; echo "status $?"; } | tee $log | grep -v '^status [0-9]*$'
+{ "$RUNNER" "$fixed" test $words; echo "status $?"; } | tee $log |
+  grep -vE '^(status [0-9]+$|[0-9]+ passed, )'
 status=$(sed -n 's/^status //p' $log)
 [ "$status" -le 1 ] || exit "$status"
 "$RUNNER" "$checked" racecheck short=1

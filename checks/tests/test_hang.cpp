@@ -17,14 +17,14 @@ std::string place(int line) { return std::string(__FILE__) + ":" + std::to_strin
 TEST_CASE("hang: who waits for which phase, where") {
   int full_line = 0, empty_line = 0;
   const Outcome outcome = run({1, 64, 256}, [&] {
-    SHARED(ptx::MBarrier, full, [2], 8);
-    SHARED(ptx::MBarrier, empty, [2], 8);
+    SHARED(std::uint64_t, full, [2], 8);
+    SHARED(std::uint64_t, empty, [2], 8);
     initialised(full), initialised(empty, 2);
     if (threadIdx.x < 32) {
       if (threadIdx.x == 0) cpu::mbarrier_arrive(empty + 1, 0, false), cpu::mbarrier_arrive(full, 512, true);
-      HERE(empty_line, cpu::mbarrier_wait(empty + 1, 0, false));
+      HERE(empty_line, AWAIT(empty + 1, 0));
     } else {
-      HERE(full_line, cpu::mbarrier_wait(full, 0, false));
+      HERE(full_line, AWAIT(full, 0));
     }
   });
   REQUIRE(outcome.finished == cudaErrorLaunchTimeout);

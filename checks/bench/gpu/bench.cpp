@@ -78,19 +78,19 @@ class CaseTimer {
     const double length = watch_.time(stream_, replay);
     for (double spent = length; spent < WARM_TIME; spent += length) replay();
     std::vector<double> in_graph, alone;
-    gpu::State seen;
+    double sm_mhz = 0;
     const int replays = std::clamp(int(ROUND_TIME / length), 3, MOST_REPLAYS);
     for (int i = 0; i < replays; ++i) {
       for (const Set& set : sets_) set.poison();  // whatever is timed writes all of its outputs
       check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
       in_graph.push_back(watch_.time(stream_, replay, [&] {
         usleep(useconds_t(length / 2));
-        seen = gpu::state_now().value_or(gpu::State{});
+        sm_mhz = gpu::sm_mhz_now();
       }) / launches);
     }
     for (const Set& set : sets_)
       for (const Buffer<half>& output : set.out)
-        if (const std::size_t bad = gpu::count_bad(output.data(), nullptr, shape_.elements(), stream_); bad > 0)
+        if (const std::size_t bad = gpu::count_nan(output.data(), shape_.elements(), stream_); bad > 0)
           throw NotTimed(format("%zu elements of an output are NaN, or were not written", bad));
     const int calls = std::clamp(int(ROUND_TIME / estimate), 1, MOST_CALLS);
     for (int i = calls < MOST_CALLS ? 0 : -IDLE_CALLS; i < calls; ++i) {  // a host that just waited is slow to launch
@@ -98,9 +98,9 @@ class CaseTimer {
       const double us = call((i + IDLE_CALLS) % sets);
       if (i >= 0) alone.push_back(us);
     }
-    const double us = spread(in_graph).median;
+    const double us = median(in_graph);
     std::printf("%-24s %10.2f %9.1f %10.2f %8.0f\n", shape_word(shape_).c_str(), us,
-                (subject().backward ? BACKWARD_FLOP : 1) * flop(shape_) / us * 1e-6, spread(alone).median, seen.sm_mhz);
+                (subject().backward ? BACKWARD_FLOP : 1) * flop(shape_) / us * 1e-6, median(alone), sm_mhz);
   }
 
  private:
