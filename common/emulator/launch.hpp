@@ -10,7 +10,7 @@
 namespace lab::cpu {
 
 struct LaunchConfig {
-  const char* name;    // for reports, after the launch, too: "v2b_single_warp<64>"
+  const char* name;    // for reports: "v2b_single_warp<64>"
   const void* kernel;  // identifies the kernel: attributes belong to it
   dim3 grid, block;
   std::size_t smem;                         // dynamic shared memory, bytes
