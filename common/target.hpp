@@ -12,18 +12,12 @@ struct Target {
   int compute_capability;      // 10 * major + minor
   bool only_there;             // an architecture-specific target ("a"): its code runs on this capability and no other
   std::size_t smem_per_block;  // bytes that a block may ask for with the opt-in attribute
-  int max_threads_per_block;
-  int registers_per_thread;  // what the instruction set can name
 };
 
 // CUDA C++ Programming Guide, "Compute Capabilities".
-inline constexpr Target SM_89{"sm_89", 89, false, 101376, 1024, 255};
-inline constexpr Target SM_90A{"sm_90a", 90, true, 232448, 1024, 255};
+inline constexpr Target SM_89{"sm_89", 89, false, 101376};
+inline constexpr Target SM_90A{"sm_90a", 90, true, 232448};
 inline constexpr Target TARGETS[] = {SM_89, SM_90A};
-
-// Registers per thread that the source notes allow themselves: the lab's own budget for its first five stages, no
-// GPU's. stage.conf's `registers` is each stage's own, and at most this for those five.
-inline constexpr int LAB_REGISTERS = 72;
 
 // The target of that name, or null.
 constexpr const Target* find_target(std::string_view name) {

@@ -36,30 +36,19 @@ class Launch {
  public:
   Launch(const char* name, dim3 cluster, dim3 grid, dim3 block, std::size_t smem = 0, cudaStream_t stream = nullptr,
          bool overlaps_previous = false)
-      : name_(name),
-        grid_(grid),
-        block_(block),
-        cluster_(cluster),
-        smem_(smem),
-        stream_(stream),
-        overlaps_previous_(overlaps_previous) {}
+      : config_{name, nullptr, grid, block, smem, cluster, overlaps_previous, stream} {}
   template <class Call, class Address, class... Arguments>
   cudaError_t run(Call call, Address address, Arguments... arguments) const {
-    dim3 cluster = cluster_;
-    if (cluster.x == 0) asking = &cluster, call(arguments...), asking = nullptr;
-    cpu::LaunchConfig config{
-        name_, address(Types<Arguments...>{}), grid_, block_, smem_, cluster, overlaps_previous_, stream_, {}};
+    cpu::LaunchConfig config = config_;
+    if (config.cluster.x == 0) asking = &config.cluster, call(arguments...), asking = nullptr;
+    config.kernel = address(Types<Arguments...>{});
     config.arguments = {cpu::pointer_or_null(arguments)...};
     return start(config, [=] { call(arguments...); });
   }
 
  private:
   static cudaError_t start(const cpu::LaunchConfig& config, const std::function<void()>& thread);
-  const char* name_;
-  dim3 grid_, block_, cluster_;
-  std::size_t smem_;
-  cudaStream_t stream_;
-  bool overlaps_previous_;
+  cpu::LaunchConfig config_;
 };
 
 // "attention<64>", of the kernel as the source spells it, attention<D>, in a function whose __PRETTY_FUNCTION__ ends in

@@ -80,21 +80,14 @@ void Block::start_fibers() {
   for (int i = 0; i < threads_; ++i) {
     Fiber& fiber = fibers_[i];
     const dim3 size = config_->block;
+    fiber.copies.clear();
+    fiber = {.copies = std::move(fiber.copies)};  // with the memory that it has
     fiber.index = {unsigned(i) % size.x, unsigned(i) / size.x % size.y, unsigned(i) / (size.x * size.y)};
     fiber.linear = std::uint16_t(i), fiber.warp = std::uint8_t(i / LANES), fiber.lane = std::uint8_t(i % LANES);
-    fiber.exited = fiber.returned = false, fiber.waits_at = 0, fiber.groups_committed = fiber.groups_done = 0;
-    fiber.copies.clear();
-    fiber.mbarrier = -1, fiber.told_not_yet = fiber.polled_in_vain = false;
-    fiber.bulk_groups = fiber.bulk_waits_until = 0;
-    fiber.cluster_arrivals = fiber.cluster_waits = 0, fiber.waits_for_cluster = false;
-    std::ranges::fill(fiber.looks, Look{});
-    fiber.looks_in_vain = 0, fiber.spins_at = nullptr;
-    fiber.after_dependency = false, fiber.site = 0;
     std::byte* stack = stacks_.memory + STACK_STRIDE * i + STACK_GUARD;
     if (i >= stacks_.ready && mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
 #if defined(__SANITIZE_ADDRESS__)
     ASAN_UNPOISON_MEMORY_REGION(stack, STACK_BYTES);  // fibers that never returned have left their red zones there
-    fiber.fake_stack = nullptr;
 #endif
     fiber.stack = stack, fiber.stack_bytes = STACK_BYTES - std::size_t(i) * 13 * 64 % 4096;
     if (checking_) fill_unwritten(stack + fiber.stack_bytes);

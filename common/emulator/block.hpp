@@ -73,7 +73,7 @@ struct Fiber {
   std::uint32_t bulk_waits_until = 0;                     // it waits for its groups before this one; 0: it does not
   std::uint32_t cluster_arrivals = 0, cluster_waits = 0;  // at its cluster's barrier, so far
   bool waits_for_cluster = false;
-  Look looks[4];  // its last ones, at different words
+  Look looks[4] = {};  // its last ones, at different words
   unsigned next_look = 0;
   int looks_in_vain = 0;           // since one showed something new
   unsigned last_look = 0;          // its number

@@ -24,7 +24,7 @@ struct RawFinding {
   RawAccess first, second;
   std::string where;   // the place in memory, in words
   std::string detail;  // the sentence for the report, less the places
-  std::string kernel;  // a copy: the report is written after the launch, and the caller's name may be gone
+  std::string kernel;  // a copy: a report may be written when the program ends, and the name be gone
   std::uint32_t block = 0;
   std::uint64_t count = 0;
   std::uint64_t same = 0;    // of those, writes of the value that was there

@@ -288,17 +288,7 @@ std::vector<std::uint32_t> sample_of(const LaunchConfig& config) {
 
 }  // namespace
 
-// A finding's text is made when the report is taken, and the caller's string may be gone by then.
-static const char* kept(const char* name) {
-  static std::mutex lock;
-  static std::set<std::string> names;
-  const std::lock_guard guard(lock);
-  return names.insert(name).first->c_str();
-}
-
-cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& thread) {
-  LaunchConfig config = asked;
-  config.name = kept(asked.name);
+cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thread) {
   if (const Refusal refused = refusal(config); refused.error != cudaSuccess) {
     set_launch_message(std::string(config.name) + ": " + refused.why);
     set_last_error(refused.error);
