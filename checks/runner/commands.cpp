@@ -31,7 +31,7 @@ static constexpr Command FORWARD[] = {
 static constexpr Command BACKWARD[] = {
     {"test", test_command, "test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]  acceptance"},
     {"run", run_command, "run q=Q.npy k=K.npy v=V.npy do=DO.npy dq=DQ.npy dk=DK.npy dv=DV.npy [causal=0|1] [scale=x]"},
-    {"bits", backward_bits_command, "bits [quick=1]                         a digest of the gradients of each case"},
+    {"bits", bits_command, "bits [quick=1]                         a digest of the gradients of each case"},
     {"same-bits", same_bits_command,
      "same-bits [orders=N]                   do the bits depend on the order of blocks?"},
     {"racecheck", racecheck_command, "racecheck [short=1]                    races, uninitialised reads, overruns"},
