@@ -1,30 +1,105 @@
-// runner KERNEL bits: a digest of each case's output, for `make bits` to hold to an H200's.
+// runner KERNEL bits [quick=1]: a digest of each case's output, or of all outputs of a backward stage, for `make bits` to hold to an H200's, bit
+// by bit. The cases are the same for every stage of a pass, and those besides that this one needs, so that all instances of its kernel run.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "checks/acceptance/format.hpp"
 #include "checks/acceptance/sampling.hpp"
-#include "checks/bits/cases.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/runner/commands.hpp"
+#include "reference/attention.hpp"
 #include "reference/hash.hpp"
 
 namespace lab {
 namespace {
 
-// FNV-1a over the output's bytes. Every NaN counts as the same one, for nothing fixes its sign and payload; only an
-// element that was never written, which holds the poison, differs from it.
-std::uint64_t digest(const std::vector<fp16>& out, std::uint64_t hash = FNV_START) {
-  constexpr std::uint16_t NAN_BITS = 0x7E00;
-  for (const fp16 x : out) {
-    const std::uint16_t bits = x != FP16_NAN && std::isnan(to_float(x)) ? NAN_BITS : x.bits;
-    for (const unsigned shift : {0u, 8u}) hash = fnv1a(hash, bits >> shift & 0xFFu);
+struct BitsCase {
+  // The source of q and k: as the family draws them, k = q (the largest score of a row is its own key's), or every
+  // element the amplitude itself.
+  enum class Keys { drawn, same, constant };
+
+  Shape shape;
+  Family family = Family::unit;
+  Keys keys = Keys::drawn;
+  float amplitude = 1;  // multiplies q and k
+  float scale = 0.125f;
+  int multiprocessors = 132;  // that the launcher finds, so that on any GPU it chooses the same instances
+};
+
+using Keys = BitsCase::Keys;
+
+struct Source {
+  Family family;
+  Keys keys = Keys::drawn;
+  float amplitude = 1;
+};
+// The lengths of these four lists share no factor with each other, with the four (D, causal) or with QUICK_STEP, so
+// that case i, the i-th of each, brings all pairs together sooner or later, in the quick part too.
+constexpr Source SOURCES[] = {{Family::unit},
+                              {Family::notes},
+                              {Family::unit, Keys::drawn, 30},
+                              {Family::peaked},
+                              {Family::unit, Keys::drawn, 1000},
+                              {Family::offset},
+                              {Family::unit, Keys::same, 1000},
+                              {Family::swamped},
+                              {Family::unit, Keys::drawn, 6000},
+                              {Family::cancelling},
+                              {Family::unit, Keys::same, 6000},
+                              {Family::special},
+                              {Family::unit, Keys::drawn, 12000},
+                              {Family::impulse},
+                              {Family::unit, Keys::same, 12000},
+                              {Family::climbing},
+                              {Family::unit, Keys::constant, 12000}};
+constexpr int LENGTHS[] = {1, 17, 64, 100, 129, 150, 192, 200, 256, 300, 320};
+constexpr std::optional<float> SCALES[] = {{}, 0.05f, 0.3f, {}, 0.7f, 1.7f, 0.01f};
+constexpr int MULTIPROCESSORS[] = {132, 1, 4};
+constexpr int HEADS[] = {1, 2, 3};
+constexpr std::size_t CYCLED = 118, QUICK_STEP = 5;
+// So long that the ring of slots goes around several times.
+constexpr Shape LONG_SHAPE[] = {{1, 1, 1030, 64, false}, {1, 1, 1030, 128, true}};
+
+template <class T, std::size_t N>
+const T& nth(const T (&list)[N], std::size_t i) {
+  return list[i % N];
+}
+
+std::vector<BitsCase> cycled_cases() {
+  std::vector<BitsCase> cases;
+  for (std::size_t i = 0; i < CYCLED; ++i) {
+    const Source& source = nth(SOURCES, i);
+    const Shape shape{1, nth(HEADS, i / 3), nth(LENGTHS, i), i % 2 ? 128 : 64, i / 2 % 2 == 1};
+    const float scale = nth(SCALES, i).value_or(float(default_scale(shape.D)));
+    cases.push_back({shape, source.family, source.keys, source.amplitude, scale, nth(MULTIPROCESSORS, i)});
   }
-  return hash;
+  return cases;
+}
+
+BitsCase plain(const Shape& shape, int multiprocessors) {
+  BitsCase test{shape};
+  test.scale = float(default_scale(shape.D)), test.multiprocessors = multiprocessors;
+  return test;
+}
+
+// For the instances of the kernel that no other case uses.
+std::vector<BitsCase> instance_cases(const std::vector<BitsCase>& others) {
+  std::set<const void*> used;
+  for (const BitsCase& test : others)
+    for (const Launched& l : launches_of(subject(), test.shape, test.multiprocessors)) used.insert(l.kernel);
+  std::vector<BitsCase> cases;
+  for (const auto& [use, problem] : use_problems(subject()))
+    if (use.ragged && used.insert(use.kernel).second) cases.push_back(plain(problem.shape, problem.multiprocessors));
+  return cases;
 }
 
 // b9's parts apart; its schedule for one key block, for two, and for ten; b6's order, which b9 has too on few multiprocessors.
@@ -34,46 +109,80 @@ constexpr std::pair<Shape, int> GRADIENTS[] = {{{1, 1, 300, 64, false}, 132},  {
                                                {{1, 1, 1153, 64, false}, 132}, {{1, 1, 1153, 64, true}, 132},
                                                {{1, 1, 1060, 128, true}, 132}, {{1, 1, 1100, 64, true}, 4}};
 
-}  // namespace
-
-// The same of a backward stage that claims the same bits in every run: of its three outputs together.
-int backward_bits_command(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"quick"};
-  const bool quick = KeyValues(args, keys).flag("quick");
-  if (!subject().same_bits) throw BadInput("stage.conf says same_bits=\"no\": there are no bits to hold to a record");
-  for (std::size_t i = 0; i < std::size(GRADIENTS); i += quick ? 3 : 1) {
-    const auto& [shape, multiprocessors] = GRADIENTS[i];
-    ExecOptions options;
-    options.multiprocessors = multiprocessors;
-    const Trial t = run_trial(shape, Family::unit, options);
-    if (!t.ok()) throw std::runtime_error(text(shape) + ": " + t.error());
-    std::uint64_t hash = FNV_START;
-    for (const std::vector<fp16>& out : t.outputs) hash = digest(out, hash);
-    std::printf("%016llx %s multiprocessors %d\n", (unsigned long long)hash, text(shape).c_str(), multiprocessors);
-    std::fflush(stdout);
+// With `quick` each fifth, of the backward pass each third.
+std::vector<BitsCase> bits_cases(bool quick) {
+  std::vector<BitsCase> cases;
+  if (subject().backward) {
+    for (const auto& [shape, multiprocessors] : GRADIENTS) cases.push_back(plain(shape, multiprocessors));
+  } else {
+    cases = cycled_cases();
+    for (const Shape& shape : LONG_SHAPE) cases.push_back(plain(shape, 132));
+    if (!quick) std::ranges::copy(instance_cases(cases), std::back_inserter(cases));
   }
-  return 0;
+  std::vector<BitsCase> some;
+  const std::size_t step = !quick ? 1 : subject().backward ? 3 : QUICK_STEP;
+  for (std::size_t i = 0; i < cases.size(); i += step) some.push_back(cases[i]);
+  return some;
 }
+
+// "unit*30 (1,2,200,64) causal scale 0.3 multiprocessors 4"; of the backward pass "(1,2,200,64) causal multiprocessors 4".
+std::string text(const BitsCase& test) {
+  constexpr const char* KEYS[] = {"", " k=q", " constant"};
+  const std::string amplitude = test.amplitude == 1 ? "" : format("*%g", test.amplitude);
+  const std::string where = test.multiprocessors ? format(" multiprocessors %d", test.multiprocessors) : "";
+  if (subject().backward) return text(test.shape) + where;
+  return name(test.family) + amplitude + KEYS[int(test.keys)] + " " + text(test.shape) +
+         format(" scale %g", test.scale) + where;
+}
+
+Inputs inputs_of(const BitsCase& test) {
+  constexpr float LARGEST_HALF = 65504;
+  Inputs in = problem_of(subject(), {Group::ragged, test.shape, test.family, 1}).in;
+  if (test.keys == Keys::same) in.k = in.q;
+  if (test.amplitude == 1) return in;
+  for (std::vector<fp16>* tensor : {&in.q, &in.k})
+    for (fp16& x : *tensor) {
+      const float drawn = test.keys == Keys::constant ? 1 : to_float(x);
+      x = to_fp16(std::clamp(test.amplitude * drawn, -LARGEST_HALF, LARGEST_HALF));
+    }
+  return in;
+}
+
+// FNV-1a over the output's bytes. Every NaN counts as the same one, for nothing fixes its sign and payload; only an
+// element that was never written, which holds the poison, differs from it.
+std::uint64_t digest(const std::vector<fp16>& out, std::uint64_t hash) {
+  constexpr std::uint16_t NAN_BITS = 0x7E00;
+  for (const fp16 x : out) {
+    const std::uint16_t bits = x != FP16_NAN && std::isnan(to_float(x)) ? NAN_BITS : x.bits;
+    for (const unsigned shift : {0u, 8u}) hash = fnv1a(hash, bits >> shift & 0xFFu);
+  }
+  return hash;
+}
+
+}  // namespace
 
 int bits_command(std::span<char*> args) {
   constexpr std::string_view keys[] = {"quick"};
-  const bool quick = KeyValues(args, keys).flag("quick");
+  const bool quick = KeyValues(args, keys).flag("quick"), backward = subject().backward;
+  if (backward && !subject().same_bits)
+    throw BadInput("stage.conf says same_bits=\"no\": there are no bits to hold to a record");
   std::set<const void*> kernels, ran;
-  for (const auto& [use, problem] : use_problems(subject())) kernels.insert(use.kernel);
+  if (!backward && !quick)
+    for (const auto& [use, problem] : use_problems(subject())) kernels.insert(use.kernel);
   for (const BitsCase& test : bits_cases(quick)) {
     ExecOptions options;
     options.multiprocessors = test.multiprocessors;
     const Trial t = run_trial(test.shape, inputs_of(test), test.scale, {.options = options}, test.family);
-    if (!t.ok()) throw std::runtime_error(text(test) + ": " + (t.message.empty() ? "the launch failed" : t.message));
+    if (!t.ok()) throw std::runtime_error(text(test) + ": " + t.error());
     for (const Launched& l : t.report.launched) ran.insert(l.kernel);
-    std::printf("%016llx %s\n", (unsigned long long)digest(t.out), text(test).c_str());
+    std::uint64_t hash = FNV_START;
+    for (const std::vector<fp16>& out : t.outputs) hash = digest(out, hash);
+    std::printf("%016llx %s\n", (unsigned long long)hash, text(test).c_str());
     std::fflush(stdout);
   }
-  if (!quick && ran.size() < kernels.size()) {
-    std::fprintf(stderr, "lab: %zu of %zu instances of the kernel ran\n", ran.size(), kernels.size());
-    return 1;
-  }
-  return 0;
+  if (ran.size() >= kernels.size()) return 0;
+  std::fprintf(stderr, "lab: %zu of %zu instances of the kernel ran\n", ran.size(), kernels.size());
+  return 1;
 }
 
 }  // namespace lab

@@ -33,7 +33,6 @@ int counters_command(std::span<char*> args);   // counters/counters.cpp
 int bits_command(std::span<char*> args);       // bits/bits.cpp
 int validate_command(std::span<char*> args);   // search/validate.cpp
 
-int backward_bits_command(std::span<char*> args);  // bits/bits.cpp
 int backward_plan_command(std::span<char*> args);  // bench/plan.cpp
 int same_bits_command(std::span<char*> args);      // acceptance/same_bits.cpp
 

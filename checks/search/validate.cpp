@@ -12,11 +12,10 @@ int validate_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "seed"};
   const KeyValues words(args, KEYS);
   const Shape shape = one_shape(words.require("shape"));
-  const auto device = search::make_device();
-  search::Plan plan = search::plan_for(shape, *device);
+  search::Plan plan = search::plan_for(shape);
   plan.seed = words.whole("seed", ~0ull, 0, 1);
   try {
-    const search::Passed passed = search::validate(*device, subject(), shape, plan);
+    const search::Passed passed = search::validate(subject(), shape, plan);
     const LaunchPlan launch = plan_of(shape);
     std::printf("smem %zu\nkernel %s\ncalls %zu\nrows %zu\n", launch.smem, launch.kernel.c_str(), passed.calls_checked,
                 passed.rows_checked);

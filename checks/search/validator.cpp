@@ -78,9 +78,8 @@ class Arena {
 
 class Validator {
  public:
-  Validator(Device& device, const Subject& candidate, const Shape& shape, const Plan& plan)
-      : device_(device),
-        candidate_(candidate),
+  Validator(const Subject& candidate, const Shape& shape, const Plan& plan)
+      : candidate_(candidate),
         shape_(shape),
         plan_(plan),
         seed_(plan.seed * 1000003),
@@ -177,7 +176,8 @@ class Validator {
     ragged.B = 1, ragged.H = std::min(2, shape_.B * shape_.H), ragged.S = std::max(1, std::min(shape_.S, 300) - 27);
     other.B = 1, other.H = 1, other.S = std::min(shape_.S, 200), other.causal = !shape_.causal;
     std::vector<Case> cases = {{shape_, 1, 0}, {shape_, 3, 0}, {shape_, 1, 4}, {ragged, 2, 0}, {other, 2, 0}};
-    if (!device_.has_clock()) cases.erase(cases.begin() + 1, cases.begin() + 3);  // a launch takes seconds there
+    if (!Device::HAS_CLOCK && !plan_.us)
+      cases.erase(cases.begin() + 1, cases.begin() + 3);  // a launch takes seconds there
     Arena arena(1, shape_.elements(), int(cases.size()));
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const Case& c = cases[i];
@@ -200,7 +200,8 @@ class Validator {
     timed_.poison();
     if (last_) (void)last_(), (void)last_();
     const auto inputs = timed_.digests(device_, 0, 3);
-    const std::optional<double> us = batch();
+    std::optional<double> us = batch();
+    if (plan_.us) us = plan_.us;
     finish("while it was timed");
     const auto outputs = timed_.digests(device_, 3, 4);
     untouched(timed_, inputs, "while it was timed");
@@ -230,7 +231,7 @@ class Validator {
                     format("%.3f us a call, and no GPU of the lab can do it below %.3f", *us, floor_us(shape_)));
   }
 
-  Device& device_;
+  Device device_;
   const Subject& candidate_;
   Shape shape_;
   Plan plan_;
@@ -247,14 +248,14 @@ double floor_us(const Shape& s) {
   return std::max(LEAST_LAUNCH_US, 4.0 * double(s.rows()) * keys * s.D / MOST_FLOP_PER_US);
 }
 
-Plan plan_for(const Shape& shape, const Device& device) {
-  if (!device.has_clock()) return {.calls = 2, .rounds = 2, .sampled = 64, .of_single = 2048};
+Plan plan_for(const Shape& shape) {
+  if (!Device::HAS_CLOCK) return {.calls = 2, .rounds = 2, .sampled = 64, .of_single = 2048};
   const double guess = 2 * floor_us(shape);
   return {.calls = std::clamp(int(LONGEST_TIMED_US / guess), 2, 16), .rounds = guess > LONGEST_TIMED_US / 4 ? 5 : 9};
 }
 
-Passed validate(Device& device, const Subject& candidate, const Shape& shape, const Plan& plan) {
-  return Validator(device, candidate, shape, plan).validate();
+Passed validate(const Subject& candidate, const Shape& shape, const Plan& plan) {
+  return Validator(candidate, shape, plan).validate();
 }
 
 }  // namespace lab::search

@@ -24,36 +24,12 @@ cudaError_t by_the_oracle(const Call& a) {
   return cudaSuccess;
 }
 
-// The CPU with a clock that returns given times.
-class Clocked final : public Device {
- public:
-  explicit Clocked(double us) : us_(us) {}
-  ~Clocked() override { set_exec_options({}); }
-  cudaStream_t stream() override { return cpu_->stream(); }
-  bool has_clock() const override { return true; }
-  void fill(half* to, std::size_t size, std::uint64_t seed, float factor, float offset) override {
-    cpu_->fill(to, size, seed, factor, offset);
-  }
-  std::uint64_t digest(const half* tensor, std::size_t size) override { return cpu_->digest(tensor, size); }
-  Batch gather(int calls, const std::function<void(int)>& call) override {
-    return [batch = cpu_->gather(calls, call), us = us_] { return (void)batch(), us; };
-  }
-  std::string settings_changed() override { return cpu_->settings_changed(); }
-
- private:
-  std::unique_ptr<Device> cpu_ = make_device();
-  double us_;
-};
-
 Subject stage_of(cudaError_t (*launch)(const Call&)) {
   return {false, {"q", "k", "v"}, {"out"}, launch, [](const Shape&) { return std::size_t(0); }, false};
 }
 std::string refusal(double us, cudaError_t (*stage)(const Call&)) {
-  Clocked device(us);
   try {
-    Plan plan;
-    plan.calls = 2, plan.rounds = 2;
-    validate(device, stage_of(stage), SHAPE, plan);
+    validate(stage_of(stage), SHAPE, {.calls = 2, .rounds = 2, .us = us});
   } catch (const Refused& e) {
     return e.what();
   }
@@ -61,10 +37,7 @@ std::string refusal(double us, cudaError_t (*stage)(const Call&)) {
 }
 
 TEST_CASE("validator: a right kernel that keeps the rules passes, and every timed call was looked at") {
-  Clocked device(5);
-  Plan plan;
-  plan.calls = 3, plan.rounds = 2;
-  const Passed passed = validate(device, stage_of(by_the_oracle), SHAPE, plan);
+  const Passed passed = validate(stage_of(by_the_oracle), SHAPE, {.calls = 3, .rounds = 2, .us = 5});
   CHECK(passed.us == std::vector<double>{5, 5});
   CHECK(passed.calls_checked == 6);
   CHECK(passed.rows_checked == 6 * 16 + 2 * (3 * 48 + 2 + 24));

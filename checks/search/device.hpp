@@ -1,7 +1,24 @@
-// The validator's machines. On a GPU a graph of the calls is captured, and replayed between two events. The CPU execution has no clock
-// to believe, and all else of the protocol.
+// The machine that runs a candidate for the validator. On a GPU a graph of the calls is captured, and replayed between two events. The CPU
+// execution has no clock to believe, and all else of the protocol. Of both:
+//   stream()            of its own, so that a launch elsewhere is seen
+//   fill()              N(0,1) times `factor`, plus `offset`; a hash of seed and index
+//   digest()            a number that changes with any bit of the tensor and its place
+//   gather()            what `call(0)` to `call(calls - 1)` launch on stream(), to run in one go. Throws Refused, then or when it runs, where a
+//                       call launches nothing, or elsewhere
+//   settings_changed()  the device settings that a candidate has changed, such as an L2 that keeps; "" if nothing
+#pragma once
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
 #include "checks/acceptance/format.hpp"
-#include "checks/search/validator.hpp"
 #include "common/backend.hpp"
 #ifdef LAB_GPU
 #include "checks/bench/gpu/device.hpp"
@@ -14,21 +31,28 @@
 #endif
 
 namespace lab::search {
-namespace {
+
+// Why a candidate is refused: the guard that caught it, or "launch", and what it saw.
+struct Refused : std::runtime_error {
+  Refused(const std::string& guard, const std::string& seen) : std::runtime_error(guard + ": " + seen) {}
+};
+
+// Calls of the candidate that run in one go: microseconds a call, or nothing where there is no clock to believe.
+using Batch = std::function<std::optional<double>()>;
 
 #ifdef LAB_GPU
 
-class Gpu final : public Device {
+class Device {
  public:
-  Gpu() { check_cuda(cudaDeviceGetLimit(&persisting_, cudaLimitPersistingL2CacheSize), "cudaDeviceGetLimit"); }
-  cudaStream_t stream() override { return stream_; }
-  bool has_clock() const override { return true; }
-  void fill(half* to, std::size_t size, std::uint64_t seed, float factor, float offset) override {
+  static constexpr bool HAS_CLOCK = true;
+  Device() { check_cuda(cudaDeviceGetLimit(&persisting_, cudaLimitPersistingL2CacheSize), "cudaDeviceGetLimit"); }
+  cudaStream_t stream() { return stream_; }
+  void fill(half* to, std::size_t size, std::uint64_t seed, float factor, float offset) {
     gpu::fill_normal(to, size, seed, stream_, factor, offset);
   }
-  std::uint64_t digest(const half* tensor, std::size_t size) override { return gpu::digest(tensor, size, stream_); }
+  std::uint64_t digest(const half* tensor, std::size_t size) { return gpu::digest(tensor, size, stream_); }
 
-  Batch gather(int calls, const std::function<void(int)>& call) override {
+  Batch gather(int calls, const std::function<void(int)>& call) {
     check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     std::size_t each = 0;
     for (int i = 0; i < calls; ++i) {
@@ -53,7 +77,7 @@ class Gpu final : public Device {
     };
   }
 
-  std::string settings_changed() override {
+  std::string settings_changed() {
     std::size_t persisting = 0;
     check_cuda(cudaDeviceGetLimit(&persisting, cudaLimitPersistingL2CacheSize), "cudaDeviceGetLimit");
     cudaStreamAttrValue window{};
@@ -79,35 +103,35 @@ class Gpu final : public Device {
   gpu::Stopwatch watch_;
   std::size_t persisting_ = 0;
 };
-using Machine = Gpu;
 
 #else
 
-class Cpu final : public Device {
+class Device {
  public:
-  Cpu() {
-    ExecOptions options = exec_options();
+  static constexpr bool HAS_CLOCK = false;
+  Device() {
+    ExecOptions options = before_;
     options.check = can_check();  // races, and what lies outside of what was asked for
     set_exec_options(options);
   }
-  // Of its own, so that a launch elsewhere is seen; on the CPU it is a name and nothing else.
-  cudaStream_t stream() override {
+  ~Device() { set_exec_options(before_); }
+  // A name and nothing else.
+  cudaStream_t stream() {
     static char name;
     return reinterpret_cast<cudaStream_t>(&name);
   }
-  bool has_clock() const override { return false; }
-  void fill(half* to, std::size_t size, std::uint64_t seed, float factor, float offset) override {
+  void fill(half* to, std::size_t size, std::uint64_t seed, float factor, float offset) {
     const Inputs in = make_inputs(Family::unit, {1, 1, int(size / 64), 64, false}, seed);
     fp16* out = reinterpret_cast<fp16*>(to);
     for (std::size_t i = 0; i < size; ++i) out[i] = to_fp16(to_float(in.q[i]) * factor + offset);
   }
-  std::uint64_t digest(const half* tensor, std::size_t size) override {
+  std::uint64_t digest(const half* tensor, std::size_t size) {
     std::uint64_t hash = FNV_START;
     for (std::size_t i = 0; i < size; ++i) hash = fnv1a(hash, reinterpret_cast<const fp16*>(tensor)[i].bits);
     return hash;
   }
 
-  Batch gather(int calls, const std::function<void(int)>& call) override {
+  Batch gather(int calls, const std::function<void(int)>& call) {
     return [=, this]() -> std::optional<double> {
       std::uint64_t each = 0;
       for (int i = 0; i < calls; ++i) {
@@ -126,18 +150,16 @@ class Cpu final : public Device {
     };
   }
 
-  std::string settings_changed() override {
+  std::string settings_changed() {
     std::size_t persisting = 0;
     cudaDeviceGetLimit(&persisting, cudaLimitPersistingL2CacheSize);
     return persisting == 0 ? "" : format("it has set %zu bytes of the L2 aside to persist", persisting);
   }
+
+ private:
+  const ExecOptions before_ = exec_options();
 };
-using Machine = Cpu;
 
 #endif
-
-}  // namespace
-
-std::unique_ptr<Device> make_device() { return std::make_unique<Machine>(); }
 
 }  // namespace lab::search
