@@ -45,11 +45,11 @@ struct ExecOptions {
   bool count = false;  // what a GPU's counters would count (common/counts.hpp); needs an instrumented kernel
   // Warp reductions lane by lane, as a GPU makes them (common/warp.cuh), not as one rendezvous with the same additions.
   bool spelled_out = false;
-  int multiprocessors = 0;            // what a launcher that counts them finds; 0: see common/multiprocessors.hpp
-  double block_seconds = 60;          // processor time that a block may take before the launch is stopped
-  bool gaps = false;                  // poisoned gaps between the arrays of a shared-memory plan
-  ExecWatcher* watcher = nullptr;     // told of every event; needs `check` for reads and writes, and workers = 1
-  std::vector<std::uint32_t> blocks;  // linear block indices to run, ascending; empty: all of them
+  int multiprocessors = 0;                 // what a launcher that counts them finds; 0: an H200's 132, or the GPU's
+  double block_seconds = 60;               // processor time that a block may take before the launch is stopped
+  bool gaps = false;                       // poisoned gaps between the arrays of a shared-memory plan
+  ExecWatcher* watcher = nullptr;          // told of every event; needs `check` for reads and writes, and workers = 1
+  std::vector<std::uint32_t> blocks = {};  // linear block indices to run, ascending; empty: all of them
   // The order in which blocks are started: 0 ascending, 1 descending, else shuffled by this seed. One after the other
   // with workers = 1; with more they overlap.
   std::uint64_t block_order = 0;
@@ -121,7 +121,8 @@ const char* backend_name();  // "cpu" or "gpu"
 std::string device_name();   // "CPU, 2 workers" or the GPU's name
 std::string
 skipped_here();  // the line that says why the GPU at hand cannot run the stage; "" if it can, and on the CPU
-// One line on why the last launch was refused; take_exec_report() hands it on.
+// One line on why a launch was refused; take_exec_report() hands it on. The first stays: a launcher that is refused a tensor
+// map says only that it was.
 void set_launch_message(const std::string& message);
 bool can_schedule();  // true on the CPU: schedules, copy modes and block samples are honoured
 
@@ -210,11 +211,10 @@ bool to_be_made(const Launched& launch);
 // refused launch or failed kernel, and counters.
 struct ExecReport {
   std::vector<Finding> findings;
-  std::string message;                 // "" if no launch failed
-  Hang hang;                           // of a launch on the CPU that could not go on, or took too long
-  std::vector<Launched> launched;      // those that were refused are not among them
-  std::uint64_t switches = 0;          // fiber switches; the same for the same schedule and seed
-  std::uint64_t lane_collectives = 0;  // lanes that passed a warp collective
+  std::string message;             // "" if no launch failed
+  Hang hang;                       // of a launch on the CPU that could not go on, or took too long
+  std::vector<Launched> launched;  // those that were refused are not among them
+  std::uint64_t switches = 0;      // fiber switches; the same for the same schedule and seed
   std::uint64_t blocks_run = 0, blocks_total = 0;
   // With ExecOptions::count, of the blocks that ran: sorted by line and kind, and block by block.
   std::vector<CountedLine> counts;

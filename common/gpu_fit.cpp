@@ -109,15 +109,4 @@ std::string skip_line(const StageNeeds& stage, const GpuProperties& gpu, const s
                         : "what runs here: " + listed(run) + "; backend=cpu runs all");
 }
 
-int oldest_capability(const StageNeeds& stage) {
-  const Target& target = target_of(stage);
-  int oldest = target.only_there ? target.compute_capability : 0;
-  for (const Feature& feature : features_of(stage)) oldest = std::max(oldest, feature.compute_capability);
-  return oldest;
-}
-
-bool only_that_capability(const StageNeeds& stage) {
-  return target_of(stage).only_there || std::ranges::any_of(features_of(stage), &Feature::only_there);
-}
-
 }  // namespace lab

@@ -51,9 +51,4 @@ std::vector<StageNeeds> stages_in(const std::string& folder);
 // "" if it can run.
 std::string skip_line(const StageNeeds& stage, const GpuProperties& gpu, const std::vector<StageNeeds>& all);
 
-// The oldest compute capability (10 * major + minor) that the stage's needs allow; its code compiles from there on.
-// For an architecture-specific target, or a need that only one capability has, that one.
-int oldest_capability(const StageNeeds& stage);
-bool only_that_capability(const StageNeeds& stage);
-
 }  // namespace lab

@@ -4,7 +4,7 @@
 #include "checks/acceptance/launch.hpp"
 #include "checks/bench/shapes.hpp"
 #include "checks/runner/commands.hpp"
-#include "common/stage.hpp"
+#include "common/target.hpp"
 
 namespace lab {
 
@@ -14,7 +14,7 @@ static Shape shape_word_of(std::span<char*> args) {
 }
 
 int plan_command(std::span<char*> args) {
-  const LaunchPlan plan = stage().plan(shape_word_of(args));
+  const LaunchPlan plan = plan_of(shape_word_of(args));
   std::printf("kernel %s\ngrid %u,%u,%u\nblock %u,%u,%u\nsmem %zu\n", plan.kernel.c_str(), plan.grid.x, plan.grid.y,
               plan.grid.z, plan.block.x, plan.block.y, plan.block.z, plan.smem);
   return 0;

@@ -7,10 +7,8 @@
 
 #include "checks/probes/probe.cuh"
 #include "common/emulator/special_functions.hpp"
-#include "reference/hash.hpp"
-#ifdef __CUDACC__
 #include "common/ptx/ex2.cuh"
-#endif
+#include "reference/hash.hpp"
 
 namespace lab::ex2_probe {
 
@@ -41,15 +39,11 @@ __global__ void compute(const float* inputs, std::uint32_t count, std::uint32_t 
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const float x = inputs[i];
-#ifdef __CUDACC__
   results[0][i] = __float_as_uint(ptx::ex2(x));
   results[1][i] = __float_as_uint(ptx::rcp(x));
   results[2][i] = __float_as_uint(__expf(x));
   results[3][i] = __float_as_uint(__fdividef(3.0f, x));
   results[4][i] = __half_as_ushort(__float2half(x));
-#else
-  for (int f = 0; f < FUNCTIONS; ++f) results[f][i] = functions[f].on_cpu(x);
-#endif
 }
 
 // A hash whose every bit depends on all of i (the finalizer of MurmurHash3).

@@ -49,7 +49,8 @@ __global__ void multiply(const Tile* tiles, float (*results)[16][8]) {
 
 // Element (row, column) of matrix i is the number 64 i + 8 row + column, as bits. loaded[variant][lane][2 i + half].
 __global__ void move_matrices(std::uint16_t (*loaded)[32][8], std::uint16_t (*stored)[4][8][8]) {
-  auto* const memory = reinterpret_cast<half(*)[64]>(probe::shared_image());
+  extern __shared__ __align__(1024) unsigned char image[];
+  auto* const memory = reinterpret_cast<half(*)[64]>(image);
   [[maybe_unused]] half(*const back)[64] = memory + 4;
   const int lane = int(threadIdx.x);
   auto* numbers = reinterpret_cast<std::uint16_t*>(&memory[0][0]);
@@ -57,27 +58,40 @@ __global__ void move_matrices(std::uint16_t (*loaded)[32][8], std::uint16_t (*st
   __syncwarp();
   const half* row = &memory[lane / 8][lane % 8 * 8];
   for (int variant = 0; variant < VARIANTS; ++variant) {
-    unsigned x1[1] = {}, x2[2] = {}, x4[4] = {};
-    if (variant == 0) ptx::ldmatrix_x1(x1, row);
-    if (variant == 1) ptx::ldmatrix_x2(x2, row);
-    if (variant == 2) ptx::ldmatrix_x4(x4, row);
-    if (variant == 3) ptx::ldmatrix_x1_trans(x1, row);
-    if (variant == 4) ptx::ldmatrix_x2_trans(x2, row);
-    if (variant == 5) ptx::ldmatrix_x4_trans(x4, row);
+    unsigned r[4] = {};
+#define LOAD(which, name, registers, address, ...)                                              \
+  if (variant == which)                                                                         \
+  asm volatile("ldmatrix.sync.aligned.m8n8." name ".shared.b16 {" registers "}, [" address "];" \
+               : __VA_ARGS__                                                                    \
+               : "r"(ptx::shared_address(row))                                                  \
+               : "memory")
+    LOAD(0, "x1", "%0", "%1", "=r"(r[0]));
+    LOAD(1, "x2", "%0, %1", "%2", "=r"(r[0]), "=r"(r[1]));
+    LOAD(2, "x4", "%0, %1, %2, %3", "%4", "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]));
+    LOAD(3, "x1.trans", "%0", "%1", "=r"(r[0]));
+    LOAD(4, "x2.trans", "%0, %1", "%2", "=r"(r[0]), "=r"(r[1]));
+    LOAD(5, "x4.trans", "%0, %1, %2, %3", "%4", "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]));
+#undef LOAD
     const int matrices = 1 << variant % 3;
-    const unsigned* r = matrices == 1 ? x1 : matrices == 2 ? x2 : x4;
     for (int e = 0; e < 2 * matrices; ++e) loaded[variant][lane][e] = std::uint16_t(r[e / 2] >> (16 * (e % 2)));
-#if !defined(__CUDACC__) || __CUDA_ARCH__ >= 900
+#if __CUDA_ARCH__ >= 900
     auto* returned = reinterpret_cast<std::uint16_t*>(&back[0][0]);
     for (int i = lane; i < 256; i += 32) returned[i] = 0xFFFF;
     __syncwarp();
     half* to = &back[lane / 8][lane % 8 * 8];
-    if (variant == 0) ptx::stmatrix_x1(to, x1);
-    if (variant == 1) ptx::stmatrix_x2(to, x2);
-    if (variant == 2) ptx::stmatrix_x4(to, x4);
-    if (variant == 3) ptx::stmatrix_x1_trans(to, x1);
-    if (variant == 4) ptx::stmatrix_x2_trans(to, x2);
-    if (variant == 5) ptx::stmatrix_x4_trans(to, x4);
+#define STORE(which, name, registers, ...)                                             \
+  if (variant == which)                                                                \
+  asm volatile("stmatrix.sync.aligned.m8n8." name ".shared.b16 [%0], {" registers "};" \
+               :                                                                       \
+               : "r"(ptx::shared_address(to)), __VA_ARGS__                             \
+               : "memory")
+    STORE(0, "x1", "%1", "r"(r[0]));
+    STORE(1, "x2", "%1, %2", "r"(r[0]), "r"(r[1]));
+    STORE(2, "x4", "%1, %2, %3, %4", "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]));
+    STORE(3, "x1.trans", "%1", "r"(r[0]));
+    STORE(4, "x2.trans", "%1, %2", "r"(r[0]), "r"(r[1]));
+    STORE(5, "x4.trans", "%1, %2, %3, %4", "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]));
+#undef STORE
     __syncwarp();
     for (int i = lane; i < 256; i += 32) (&stored[variant][0][0][0])[i] = returned[i];
     __syncwarp();

@@ -18,9 +18,6 @@
 #include "checks/probes/dot_families.hpp"
 #include "common/emulator/tensor_core.hpp"
 #include "common/fp16.hpp"
-#ifndef __CUDACC__
-#include "common/cpu/plain_launch.h"
-#endif
 
 namespace lab::probe {
 
@@ -53,29 +50,12 @@ std::vector<T> from_device(const T* memory, std::size_t count) {
   return values;
 }
 
-// A probe's dynamic shared memory, at a multiple of 1024.
-__device__ __forceinline__ unsigned char* shared_image() {
-#ifdef __CUDACC__
-  extern __shared__ __align__(1024) unsigned char image[];
-  return image;
-#else
-  return plain::dynamic_shared<unsigned char>("image");
-#endif
-}
-
 // How a launch ended.
 template <class... Params, class... Args>
 cudaError_t ended(void (*kernel)(Params...), unsigned blocks, unsigned threads, unsigned smem, Args... args) {
   must(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(smem)), "cudaFuncSetAttribute");
-#ifdef __CUDACC__
   kernel<<<blocks, threads, smem>>>(args...);
   must(cudaGetLastError(), "launch");
-#else
-  const auto address = [=](auto) { return reinterpret_cast<const void*>(kernel); };
-  must(plain::Launch("probe", dim3(1), blocks, threads, smem)
-           .run([=](auto... words) { kernel(words...); }, address, args...),
-       "launch");
-#endif
   return cudaDeviceSynchronize();
 }
 template <class... Params, class... Args>

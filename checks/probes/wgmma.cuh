@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "checks/probes/wgmma_products.cuh"
+#include "common/hopper/encode_tiled.hpp"
 #include "common/ptx/tma.cuh"
 #include "common/tensor_map.hpp"
 
@@ -101,7 +102,7 @@ inline constexpr unsigned ANNOUNCED_STEP = 16;
 inline unsigned announced_launches(const Box& c) { return 2 * box_halves(c.shape) / ANNOUNCED_STEP + 8; }
 // Whether a phase that waits for this number of bytes of a box of `all` may end, and whether it must.
 constexpr bool may_end(unsigned announced, unsigned all) {
-  return announced == all || (announced < all && announced % ptx::LEAST_COUNTED == 0);
+  return announced == all || (announced < all && announced % LEAST_COUNTED == 0);
 }
 constexpr bool must_end(unsigned announced, unsigned all) { return announced == all; }
 
@@ -141,24 +142,24 @@ constexpr int ANNOUNCED_IMAGE = 16 * 1024;  // room for the boxes of announced_b
 
 // Loads a box into shared memory full of BOX_POISON, and hands all of that back. came: 1, or 0 if the bytes did not.
 __global__ void __launch_bounds__(128)
-    load_box(const __grid_constant__ TensorMap map, BoxAt box, unsigned char* out, unsigned* base, unsigned* came) {
-  unsigned char* const image = probe::shared_image();
-  auto* const barrier = reinterpret_cast<ptx::MBarrier*>(image + BOX_IMAGE);
+    load_box(const __grid_constant__ CUtensorMap map, BoxAt box, unsigned char* out, unsigned* base, unsigned* came) {
+  extern __shared__ __align__(1024) unsigned char image[];
+  auto& barrier = *reinterpret_cast<ptx::MBarrier*>(image + BOX_IMAGE);
   const int thread = int(threadIdx.x);
   for (int i = thread; i < BOX_IMAGE; i += 128) image[i] = BOX_POISON;
   if (thread == 0) {
     ptx::mbarrier_init(barrier, 1);
     ptx::fence_mbarrier_init();
-    *base = window_address(image);
+    *base = ptx::shared_address(image);
   }
   ptx::fence_proxy_async();
   __syncthreads();
   if (thread == 0) {
     ptx::mbarrier_arrive_expect_tx(barrier, box.bytes);
     const int* at = box.at;
-    if (box.rank == 2) ptx::tma_load_2d(image, &map, at[0], at[1], barrier);
-    if (box.rank == 3) ptx::tma_load_3d(image, &map, at[0], at[1], at[2], barrier);
-    if (box.rank == 4) ptx::tma_load_4d(image, &map, at[0], at[1], at[2], at[3], barrier);
+    if (box.rank == 2) ptx::tma_load_2d(image, map, at[0], at[1], barrier);
+    if (box.rank == 3) ptx::tma_load_3d(image, map, at[0], at[1], at[2], barrier);
+    if (box.rank == 4) ptx::tma_load_4d(image, map, at[0], at[1], at[2], at[3], barrier);
   }
   // Not for ever: bytes that never come are a finding, not a hang.
   bool complete = false;
@@ -169,44 +170,55 @@ __global__ void __launch_bounds__(128)
 }
 
 // Block i announces ANNOUNCED_STEP * (i + 1) bytes and loads the box. ended[i]: whether the phase does.
-__global__ void __launch_bounds__(32) announce(const __grid_constant__ TensorMap map, unsigned step, unsigned* ended) {
-  unsigned char* const image = probe::shared_image();
-  auto* const barrier = reinterpret_cast<ptx::MBarrier*>(image + ANNOUNCED_IMAGE);
+__global__ void __launch_bounds__(32)
+    announce(const __grid_constant__ CUtensorMap map, unsigned step, unsigned* ended) {
+  extern __shared__ __align__(1024) unsigned char image[];
+  auto& barrier = *reinterpret_cast<ptx::MBarrier*>(image + ANNOUNCED_IMAGE);
   if (threadIdx.x != 0) return;
   ptx::mbarrier_init(barrier, 1);
   ptx::fence_mbarrier_init();
   ptx::mbarrier_arrive_expect_tx(barrier, step * (blockIdx.x + 1));
-  ptx::tma_load_2d(image, &map, 0, 0, barrier);
+  ptx::tma_load_2d(image, map, 0, 0, barrier);
   bool complete = false;
-#ifdef __CUDACC__
-  // The copy takes some 2000 clocks.
-  for (const long long begin = clock64(); !complete && clock64() - begin < 200000;)
-#else
+#ifdef LAB_EMULATED
   for (int patience = 0; patience < 4 && !complete; ++patience)
+#else  // the copy takes some 2000 clocks
+  for (const long long begin = clock64(); !complete && clock64() - begin < 200000;)
 #endif
     complete = ptx::mbarrier_try_wait(barrier, 0);
   ended[blockIdx.x] = complete;
 }
 
 // Stores the box whose bytes are i % 251, in the order in which they lie in shared memory.
-__global__ void __launch_bounds__(128) store_box(const __grid_constant__ TensorMap map, BoxAt box, unsigned* base) {
-  unsigned char* const image = probe::shared_image();
+__global__ void __launch_bounds__(128) store_box(const __grid_constant__ CUtensorMap map, BoxAt box, unsigned* base) {
+  extern __shared__ __align__(1024) unsigned char image[];
   const int thread = int(threadIdx.x);
   for (int i = thread; i < BOX_IMAGE; i += 128) image[i] = (unsigned char)(i % 251);
   ptx::fence_proxy_async();
   __syncthreads();
   if (thread != 0) return;
-  *base = window_address(image);
-  if (box.rank == 2) ptx::tma_store_2d(&map, image, box.at[0], box.at[1]);
-  if (box.rank == 3) ptx::tma_store_3d(&map, image, box.at[0], box.at[1], box.at[2]);
+  *base = ptx::shared_address(image);
+  if (box.rank == 2) ptx::tma_store_2d(map, image, box.at[0], box.at[1]);
+  if (box.rank == 3) ptx::tma_store_3d(map, image, box.at[0], box.at[1], box.at[2]);
   ptx::bulk_commit();
   ptx::bulk_wait<0>();
 }
 
 // --- sections -----------------------------------------------------------------------------------------------
 
+inline CUtensorMap map_of(void* tensor, const TensorShape& shape) {
+  const cuuint32_t each[] = {1, 1, 1, 1};
+  CUtensorMap map;
+  // The driver's strides begin with dimension 1.
+  must(encode_tiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, shape.rank, tensor, shape.extent, shape.stride + 1,
+                    shape.box, each, CU_TENSOR_MAP_INTERLEAVE_NONE, CUtensorMapSwizzle(shape.swizzle),
+                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+       "tensor map");
+  return map;
+}
+
 // Launches the kernel that loads the box into `image`, or stores it; words[0]: where it lay, words[1]: whether it came.
-inline cudaError_t move_box(bool stores, const Box& c, const TensorMap& map, unsigned char* image, unsigned* words) {
+inline cudaError_t move_box(bool stores, const Box& c, const CUtensorMap& map, unsigned char* image, unsigned* words) {
   constexpr int SMEM = BOX_IMAGE + 1024;
   const BoxAt box{c.shape.rank, {c.at[0], c.at[1], c.at[2], c.at[3]}, 2 * box_halves(c.shape)};
   return stores ? probe::ended(store_box, 1, 128, SMEM, map, box, words)
@@ -222,8 +234,7 @@ inline void boxes(bool stores, Tally& tally) {
     std::vector<std::uint16_t> tensor(tensor_bytes(c) / 2);
     for (std::size_t i = 0; i < tensor.size(); ++i) tensor[i] = std::uint16_t(stores ? 0xFFFF : 1 + i % 65521);
     auto* const device = on_device<std::uint16_t>(tensor.data(), tensor.size());
-    TensorMap map;
-    must(make_tensor_map(map, reinterpret_cast<const half*>(device), c.shape), "tensor map");
+    const CUtensorMap map = map_of(device, c.shape);
     long wrong = 0;
     must(move_box(stores, c, map, image_device, words), "a kernel");
     const auto said = from_device(words, 2);
@@ -256,8 +267,7 @@ inline std::vector<unsigned> announced_once(const Box& c) {
   const unsigned blocks = announced_launches(c);
   auto* const tensor = on_device<half>(nullptr, tensor_bytes(c) / 2);
   auto* const device = on_device<unsigned>(nullptr, blocks);
-  TensorMap map;
-  must(make_tensor_map(map, tensor, c.shape), "tensor map");
+  const CUtensorMap map = map_of(tensor, c.shape);
   probe::run(announce, blocks, 32, ANNOUNCED_IMAGE + 2048, map, ANNOUNCED_STEP, device);
   const auto ended = from_device(device, blocks);
   return ended;
@@ -292,8 +302,7 @@ inline void announced(Tally& tally) {
 inline void refused(const Refused& c, Tally& tally) {
   auto* const image = on_device<unsigned char>(nullptr, BOX_IMAGE);
   auto* const words = on_device<unsigned>(nullptr, 2);
-  TensorMap map;
-  must(make_tensor_map(map, on_device<half>(nullptr, tensor_bytes(c.box) / 2), c.box.shape), "tensor map");
+  const CUtensorMap map = map_of(on_device<half>(nullptr, tensor_bytes(c.box) / 2), c.box.shape);
   const cudaError_t seen = move_box(c.store, c.box, map, image, words);
   tally.add(seen == cudaErrorIllegalInstruction, [&] { return spelt(c.box) + ": " + cudaGetErrorString(seen); });
 }
@@ -305,7 +314,7 @@ inline std::vector<probe::Section> sections(int, bool whole) {
     all.push_back({stores ? "stored boxes" : "loaded boxes", [=](Tally& tally) { boxes(stores, tally); }});
   for (const Refused& c : refused_boxes())
     all.push_back({std::string("refused: ") + c.why, [c](Tally& tally) { refused(c, tally); }});
-#ifdef __CUDACC__
+#ifndef LAB_EMULATED
   all.push_back({"announced: too few bytes, too many", announced});
 #endif
   return all;

@@ -22,13 +22,6 @@ using probe::from_device, probe::on_device, probe::Tally;
 
 constexpr const char* SAMPLE = "reference/wgmma_sample.txt";
 
-__device__ __forceinline__ unsigned window_address(const void* shared) {
-#ifdef __CUDACC__
-  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
-#else
-  return cpu::shared_window(shared);
-#endif
-}
 __device__ __forceinline__ unsigned two_halves(int low, int high) {
   const half2 pair = __floats2half2_rn(float(low), float(high));
   unsigned bits;
@@ -61,12 +54,13 @@ __host__ __device__ constexpr std::uint64_t based(std::uint64_t descriptor, std:
 // One warpgroup. d[thread][i], i < N / 2; base: where the image lies.
 template <int N, bool B_MN_MAJOR>
 __global__ void __launch_bounds__(128) product(Case c, float* out, unsigned* base) {
-  half* const image = reinterpret_cast<half*>(probe::shared_image());
+  extern __shared__ __align__(1024) unsigned char shared[];
+  half* const image = reinterpret_cast<half*>(shared);
   const int thread = int(threadIdx.x);
   for (int i = thread; i < IMAGE_HALVES; i += 128) image[i] = half(float(number(c.seed, IMAGE, i)));
   ptx::fence_proxy_async();
   __syncthreads();
-  const unsigned start = window_address(image);
+  const unsigned start = ptx::shared_address(image);
   if (thread == 0) *base = start;
   float d[N / 2];
 #pragma unroll
@@ -152,7 +146,8 @@ struct Dots {
 template <bool A_REGISTERS>
 __global__ void __launch_bounds__(128) dots(const Dots* problems, float (*results)[64][32]) {
   const Dots& p = problems[blockIdx.x];
-  auto* const a = reinterpret_cast<std::uint16_t*>(probe::shared_image());
+  extern __shared__ __align__(1024) unsigned char shared[];
+  auto* const a = reinterpret_cast<std::uint16_t*>(shared);
   auto* const b = a + 64 * 16;
   const int thread = int(threadIdx.x);
   // Rows of 32 bytes without gaps, 32-byte swizzle: 16-byte halves of rows 4..7 of each 8 change places.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # make check file=foo.cu: compiles a CUDA file with its own main() for the CPU and runs it under the checker. What the program prints
-# is shown once; then each finding once; then one line. Exit status: 0 nothing was found, 1 something was or the program failed, 2 the
+# is shown once; then each finding once, perhaps of another run, and the last line says so. Exit status: 0 nothing was found, 1 something was or the program failed, 2 the
 # file is not read.
 #   check.sh FRONTEND HEADER OBJECT...   the words are in the environment: file, args, include, quick, seconds
 #   check.sh precompile HEADER FLAG...   all of CUDA that the CPU reads, which takes longer to read than most files
@@ -93,7 +93,7 @@ for status in "$work"/*.status; do
   case $(cat "$status") in 0) ;; 124 | 137) late=$((late + 1)) ;; *) failed=$((failed + 1)) ;; esac
 done
 for out in "$work"/*.out; do cmp -s "$work/descending.at_wait.out" "$out" || differ=$((differ + 1)); done
-how=$([ $runs = 8 ] && echo '8 runs: 4 schedules of threads, asynchronous work as late and as early as it may happen' || echo '1 run')
+how=$([ $runs = 8 ] && echo '8 runs: 4 schedules of threads, asynchronous work as late and as early as it may happen; the output is of one run, a finding of the first that has it' || echo '1 run')
 [ $differ = 0 ] || echo "$file: it does not print the same in $differ of the other runs"
 [ $late = 0 ] || echo "$file: $late of $runs runs had not ended after $seconds s; seconds= allows more, a smaller input takes less"
 [ $failed = 0 ] || [ $found = 1 ] || echo "$file: the program fails (exit status $(cat "$work/descending.at_wait.status")) in $failed of $runs runs"

@@ -10,7 +10,7 @@ case $name in
   sanitize) set -- $make sanitize check=quick ;;
   wmma-layout) set -- $make probe what=wmma ;;
   exercises) set -- sh checks/exercises/learn/prove.sh quick ;;
-  all-exercises) set -- sh checks/exercises/learn/prove.sh whole ;;
+  all-exercises) set -- sh checks/exercises/learn/prove.sh rest ;;
   exercise-scripts) set -- sh checks/tests/exercises.sh ;;
   patches) set -- sh checks/scripts/patches.sh ;;
   packages) set -- sh checks/tests/setup_packages.sh ;;

@@ -78,7 +78,7 @@ class Arena {
 
 class Validator {
  public:
-  Validator(const StageInfo& candidate, const Shape& shape, const Plan& plan)
+  Validator(const Subject& candidate, const Shape& shape, const Plan& plan)
       : candidate_(candidate),
         shape_(shape),
         plan_(plan),
@@ -97,10 +97,12 @@ class Validator {
 
  private:
   void launch(const Arena& arena, int call, const Shape& shape) {
-    const AttentionArgs args{
-        arena.tensor(call, 0),         arena.tensor(call, 1), arena.tensor(call, 2), arena.tensor(call, 3), shape,
-        float(default_scale(shape.D)), device_.stream()};
-    const cudaError_t error = candidate_.launch(args), last = cudaGetLastError();
+    const Call made{.in = {arena.tensor(call, 0), arena.tensor(call, 1), arena.tensor(call, 2)},
+                    .out = {arena.tensor(call, 3)},
+                    .shape = shape,
+                    .scale = float(default_scale(shape.D)),
+                    .stream = device_.stream()};
+    const cudaError_t error = candidate_.launch(made), last = cudaGetLastError();
     if (error == cudaSuccess && last == cudaSuccess) return;
     const std::string message = take_exec_report().message;
     throw Refused("launch", std::string(cudaGetErrorName(error != cudaSuccess ? error : last)) +
@@ -133,14 +135,6 @@ class Validator {
     return chosen;
   }
 
-  bool half_p(const Shape& shape) {
-    try {
-      return candidate_.plan(shape).half_p;
-    } catch (const std::invalid_argument& e) {  // a stage in plain CUDA that launches no kernel has no plan
-      throw Refused("launch", e.what());
-    }
-  }
-
   // The guard of memory, where `inputs` are the digests from before the calls.
   void untouched(const Arena& arena, const std::vector<std::uint64_t>& inputs, const std::string& when) {
     if (const std::string where = arena.damage(); !where.empty())
@@ -160,7 +154,7 @@ class Validator {
     const auto input = [&](int which) { return fetched(arena.tensor(call, which), shape.elements()); };
     const std::vector<RowBlock> rows = sample(shape, std::size_t(count));
     const Expected right =
-        expected(shape, default_scale(shape.D), {input(0), input(1), input(2), {}}, rows, half_p(shape));
+        expected(shape, default_scale(shape.D), {input(0), input(1), input(2), {}}, rows, candidate_.half_p);
     Comparison compared;
     lab::compare(shape, rows, out, right, compared);
     if (!compared.good()) {
@@ -238,7 +232,7 @@ class Validator {
   }
 
   Device device_;
-  const StageInfo& candidate_;
+  const Subject& candidate_;
   Shape shape_;
   Plan plan_;
   std::uint64_t seed_;
@@ -260,7 +254,7 @@ Plan plan_for(const Shape& shape) {
   return {.calls = std::clamp(int(LONGEST_TIMED_US / guess), 2, 16), .rounds = guess > LONGEST_TIMED_US / 4 ? 5 : 9};
 }
 
-Passed validate(const StageInfo& candidate, const Shape& shape, const Plan& plan) {
+Passed validate(const Subject& candidate, const Shape& shape, const Plan& plan) {
   return Validator(candidate, shape, plan).validate();
 }
 

@@ -4,9 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "checks/acceptance/subject.hpp"
 #include "checks/search/device.hpp"
-#include "common/shape.hpp"
-#include "common/stage.hpp"
 
 namespace lab::search {
 
@@ -30,6 +29,6 @@ struct Passed {
 double floor_us(const Shape& shape);
 
 // Throws Refused.
-Passed validate(const StageInfo& candidate, const Shape& shape, const Plan& plan);
+Passed validate(const Subject& candidate, const Shape& shape, const Plan& plan);
 
 }  // namespace lab::search

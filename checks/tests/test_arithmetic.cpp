@@ -102,12 +102,11 @@ TEST_CASE("tensor core: infinities and NaN") {
   }
 }
 
-TEST_CASE("tensor core: a tile is the dot products of its rows and columns, to the bit, in vectors of any length") {
-  REQUIRE(tile_lanes().back() == 4);  // which every machine has
+TEST_CASE("tensor core: a tile is the dot products of its rows and columns, to the bit, with AVX2 and without") {
   dot_families::Random random(20261121);
   for (const dot_families::Family& family : dot_families::FAMILIES) {
     CAPTURE(family.name);
-    std::vector<long> different(9);  // by lanes
+    long different[2] = {};  // without AVX2, and with it
     for (int round = 0; round < 40; ++round) {
       dot_families::Tile tile;
       family.fill(tile, random);
@@ -118,30 +117,30 @@ TEST_CASE("tensor core: a tile is the dot products of its rows and columns, to t
           for (int k = 0; k < 16; ++k) x[k] = {tile.a[row][k]}, y[k] = {tile.b[k][column]};
           expected[row][column] = tensor_core_dot(x, y, tile.c[row][column], 16, TensorCore::sm_90);
         }
-      for (const int lanes : tile_lanes()) {
+      for (const bool avx2 : {false, machine_has_avx2()}) {
         float d[16][8];
         std::memcpy(d, tile.c, sizeof d);
         MmaA a;
         MmaB b;
-        a.set(tile.a, lanes);
-        b.set(tile.b, lanes);
-        mma_tile(a, b, d, lanes);
+        a.set(tile.a, avx2);
+        b.set(tile.b, avx2);
+        mma_tile(a, b, d, avx2);
         for (int row = 0; row < 16; ++row)
           for (int column = 0; column < 8; ++column)
-            different[std::size_t(lanes)] += bits(expected[row][column]) != bits(d[row][column]);
+            different[avx2] += bits(expected[row][column]) != bits(d[row][column]);
       }
     }
-    for (const int lanes : tile_lanes()) {
-      CAPTURE(lanes);
-      CHECK(different[std::size_t(lanes)] == 0);
+    for (const bool avx2 : {false, machine_has_avx2()}) {
+      CAPTURE(avx2);
+      CHECK(different[avx2] == 0);
     }
   }
 }
 
 // Every half in every place: what converts sixteen at once must know each of them as the definition does.
-TEST_CASE("tensor core: each of the 65536 halves is converted exactly, in vectors of any length") {
-  for (const int lanes : tile_lanes()) {
-    CAPTURE(lanes);
+TEST_CASE("tensor core: each of the 65536 halves is converted exactly, with AVX2 and without") {
+  for (const bool avx2 : {false, machine_has_avx2()}) {
+    CAPTURE(avx2);
     long different = 0;
     for (std::uint32_t first = 0; first < 65536; first += 16 * 16) {
       std::uint16_t a_bits[16][16], b_bits[16][8] = {};
@@ -154,10 +153,10 @@ TEST_CASE("tensor core: each of the 65536 halves is converted exactly, in vector
           for (int k = 0; k < 8; ++k) part[row][k] = a_bits[row][half + k];
         MmaA a;
         MmaB b;
-        a.set(part, lanes);
-        b.set(b_bits, lanes);
+        a.set(part, avx2);
+        b.set(b_bits, avx2);
         float d[16][8] = {};
-        mma_tile(a, b, d, lanes);
+        mma_tile(a, b, d, avx2);
         for (int row = 0; row < 16; ++row)
           for (int column = 0; column < 8; ++column) {
             fp16 x[16], y[16];

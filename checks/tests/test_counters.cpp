@@ -10,7 +10,6 @@
 #include "checks/tests/test_counters_kernels.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "common/emulator/counting.hpp"
-#include "common/ptx/wgmma.cuh"
 
 using namespace lab;
 namespace kernels = lab::counters_kernels;
@@ -225,22 +224,22 @@ TEST_CASE("counters: a box's bytes, and the sectors of it that lie inside the te
   constexpr int COLUMNS = 64, ROWS = 10;
   half* data = nullptr;
   REQUIRE(cudaMalloc(&data, COLUMNS * ROWS * sizeof(half)) == cudaSuccess);
-  TensorShape shape;
-  shape.rank = 2;
-  shape.extent[0] = COLUMNS, shape.extent[1] = ROWS, shape.stride[0] = 2, shape.stride[1] = COLUMNS * 2;
-  shape.box[0] = 32, shape.box[1] = 8;
-  TensorMap map;
-  REQUIRE(make_tensor_map(map, data, shape) == cudaSuccess);
+  const cuuint64_t size[] = {COLUMNS, ROWS}, stride[] = {COLUMNS * 2};
+  const cuuint32_t box[] = {32, 8}, step[] = {1, 1};
+  CUtensorMap map;
+  REQUIRE(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, data, size, stride, box, step,
+                                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                 CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS);
   for (const int row : {0, 6}) {  // the second box has four rows of eight
     const Tallies t = counted(32, [&] {
       SHARED(half, tile, [8][64], 1024);  // a swizzled row spans 128 bytes
-      SHARED(ptx::MBarrier, full, [1], 8);
+      SHARED(std::uint64_t, full, [1], 8);
       initialised(full);
       if (threadIdx.x == 0) {
         const int at[] = {32, row};
         cpu::mbarrier_arrive(full, 512, true);
         cpu::tma_load(tile, &map, at, 2, full);
-        cpu::mbarrier_wait(full, 0, false);
+        AWAIT(full, 0);
       }
     });
     const Tally& load = of(t, Counted::tma_load);
@@ -259,7 +258,9 @@ TEST_CASE("counters: what a wgmma multiplies, and reads from shared memory") {
       __syncthreads();
       float d[32] = {};
       const unsigned fragment[4] = {};
-      const ptx::Descriptor tile = ptx::wgmma_descriptor(cpu::shared_window(ones), 0, 1024);
+      // Rows of 128 bytes, swizzled: 1024 bytes from 8 rows to the next.
+      const std::uint64_t tile =
+          plain::shared_address(ones) >> 4 | std::uint64_t(1024 >> 4) << 32 | std::uint64_t(1) << 62;
       cpu::wgmma_fence();
       cpu::wgmma(d, 64, tile, from_registers ? fragment : nullptr, tile, false, true);
       cpu::wgmma_commit();
@@ -280,13 +281,13 @@ TEST_CASE("counters: a wait at an mbarrier lasts until the last to arrive has co
   const auto waited = [](int late) {
     return of(counted(64,
                       [late] {
-                        SHARED(ptx::MBarrier, full, [1], 8);
+                        SHARED(std::uint64_t, full, [1], 8);
                         initialised(full);
                         if (threadIdx.x >= 32) {
                           for (int i = 0; i < late; ++i) __syncwarp();
                           if (threadIdx.x == 32) cpu::mbarrier_arrive(full, 0, false);
                         } else {
-                          cpu::mbarrier_wait(full, 0, false);
+                          AWAIT(full, 0);
                         }
                       }),
               Counted::mbarrier_wait);

@@ -1,6 +1,9 @@
 // Shared by the tests of the execution: running a lambda as a kernel, under any schedule, and the text of a failure.
 #pragma once
 #include <cuda_runtime.h>
+#ifdef LAB_EMULATED
+#define DOCTEST_BREAK_INTO_DEBUGGER() ((void)0)  // its asm is no PTX, which the front end wants
+#endif
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -10,7 +13,6 @@
 #include "common/cpu/instructions.h"
 #include "common/cpu/plain_launch.h"
 #include "common/emulator/launch.hpp"
-#include "common/ptx/mbarrier.cuh"
 #include "common/warp.cuh"
 
 namespace lab {
@@ -108,13 +110,16 @@ void check_failed(const Outcome& outcome, cudaError_t error, Finding::Kind kind,
 
 // mbarriers that thread 0 has initialised and all threads see.
 template <std::size_t COUNT>
-ptx::MBarrier* initialised(ptx::MBarrier (&all)[COUNT], unsigned arrivals = 1) {
+std::uint64_t* initialised(std::uint64_t (&all)[COUNT], unsigned arrivals = 1) {
   if (threadIdx.x == 0) {
-    for (ptx::MBarrier& each : all) cpu::mbarrier_init(&each, arrivals);
+    for (std::uint64_t& each : all) cpu::mbarrier_init(&each, arrivals);
     cpu::fence_mbarrier_init();
   }
   __syncthreads();
   return all;
 }
+#define AWAIT(barrier, parity) \
+  do {                         \
+  } while (!cpu::mbarrier_try_wait(barrier, parity))
 
 }  // namespace lab

@@ -83,7 +83,6 @@ TEST_CASE("exec: the same schedule and seed make the same switches and output, w
           if (i == 1) __syncthreads();
         }
       });
-      CHECK(outcome.report.lane_collectives == 3u * BLOCKS * THREADS);
       return std::pair(racy, outcome.report.switches);
     };
     const auto once = go(1);
@@ -121,7 +120,6 @@ TEST_CASE("exec: the lowest failing block is reported, with the same counts, for
     CHECK(outcome.report.findings[0].block == 17u);
     CHECK(outcome.report.findings[0].count == 1u);
     CHECK(outcome.report.blocks_run == 18u);
-    CHECK(outcome.report.lane_collectives == 18u * 40);
   }
 }
 

@@ -82,12 +82,7 @@ TEST_CASE("fit: every feature begins where its table says") {
     CHECK(at(f.compute_capability));
     CHECK_FALSE(at(f.compute_capability - 1));
     CHECK(at(120) != f.only_there);
-    CHECK(oldest_capability(stage) == f.compute_capability);
-    CHECK(only_that_capability(stage) == f.only_there);
   }
-  CHECK(oldest_capability(SCALAR) == 0);
-  CHECK(oldest_capability(HOPPER) == 90);
-  CHECK(only_that_capability({"plain", "sm_90a", "", 0}));
 }
 
 TEST_CASE("fit: a build without code for this GPU says so") {

@@ -6,7 +6,6 @@
 #include "checks/acceptance/sampling.hpp"
 #include "common/backend.hpp"
 #include "common/cpu/plain_launch.h"
-#include "common/multiprocessors.hpp"
 
 namespace lab {
 
@@ -28,7 +27,7 @@ bool broken = false;
 // Instance 0 where the GPU has one multiprocessor, else 1, but never under a causal mask; nothing launches instance 2.
 cudaError_t picky(const Call& c) {
   void (*const kernels[])(const half*, half*, int, int, bool) = {copy_rows<64, 0>, copy_rows<64, 1>, copy_rows<64, 2>};
-  auto* const kernel = kernels[c.shape.S > 1'000'000 ? 2 : !c.shape.causal && multiprocessors() != 1];
+  auto* const kernel = kernels[c.shape.S > 1'000'000 ? 2 : !c.shape.causal && exec_options().multiprocessors != 1];
   const dim3 grid((c.shape.S + 63) / 64, c.shape.B * c.shape.H);
   return plain::Launch("copy_rows", dim3(1), grid, dim3(32), 0, c.stream)
       .run([=](auto... arguments) { kernel(arguments...); },

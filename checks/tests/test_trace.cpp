@@ -35,7 +35,7 @@ Traced traced(unsigned threads, std::size_t smem, const std::function<void()>& k
 void load_and_wait() {
   alignas(16) static unsigned char from[4096];  // the copy engine asks for it
   SHARED(unsigned char, tile, [16][256], 1024);
-  SHARED(ptx::MBarrier, full, [2], 8);
+  SHARED(std::uint64_t, full, [2], 8);
   initialised(full);
   if (threadIdx.x == 32) {
     cpu::mbarrier_arrive(full, 256, true);
@@ -43,9 +43,9 @@ void load_and_wait() {
     cpu::mbarrier_arrive(full + 1, 10 * 256, true);
     for (int i = 1; i <= 10; ++i) cpu::bulk_load(tile[i], from + 256 * i, 256, full + 1);
   }
-  if (threadIdx.x < 32) cpu::mbarrier_wait(full, 0, false);
+  if (threadIdx.x < 32) AWAIT(full, 0);
   __syncthreads();
-  if (threadIdx.x < 32) cpu::mbarrier_wait(full + 1, 0, false);
+  if (threadIdx.x < 32) AWAIT(full + 1, 0);
 }
 
 }  // namespace

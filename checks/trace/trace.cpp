@@ -9,7 +9,6 @@
 #include "checks/exercises/counts.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/trace/json.hpp"
-#include "common/stage.hpp"
 
 namespace lab {
 namespace {
@@ -38,7 +37,7 @@ Traced traced_under(Schedule schedule, const Shape& shape, unsigned tile) {
   ExecOptions options;
   options.check = true, options.workers = 1, options.watcher = &watcher, options.schedule = schedule;
   options.copies = options.products = Copies::at_issue;  // what is sent lands while its sender's clock says when
-  options.blocks = {tile * stage().plan(shape).parts};
+  options.blocks = {tile * plan_of(shape).parts};
   const Trial t = run_trial(shape, Family::unit, options);
   return {t, watcher.picture(!t.ok())};
 }
@@ -51,7 +50,7 @@ int trace_command(std::span<char*> args) {
   const Shape shape = one_shape(words.get("shape").value_or("1,8,512,64"));
   if (!can_check())
     throw BadInput("this binary is not instrumented: trace runs in a checked or a bug build on the CPU");
-  const LaunchPlan plan = stage().plan(shape);
+  const LaunchPlan plan = plan_of(shape);
   const std::uint64_t tiles = std::uint64_t((shape.S + plan.tile_m - 1) / plan.tile_m) * shape.B * shape.H;
   const auto tile = unsigned(words.whole("tile", tiles - 1));
   const std::string bug = planted_bug();

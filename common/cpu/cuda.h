@@ -1,6 +1,7 @@
 // The driver API that kernels with tensor maps use.
 #pragma once
 #include "common/tensor_map.hpp"
+#include "cuda_fp16.h"
 #include "cuda_host.h"
 
 #define CUDA_VERSION 13000
@@ -11,7 +12,11 @@ using CUstream = cudaStream_t;
 using CUdeviceptr = unsigned long long;
 using cuuint32_t = unsigned;
 using cuuint64_t = std::uint64_t;
-using CUtensorMap = lab::TensorMap;
+// The same alignment as the driver's; what it holds is the CPU's own.
+struct alignas(64) CUtensorMap {
+  lab::TensorShape shape;
+  const half* base;
+};
 enum CUtensorMapDataType {
   CU_TENSOR_MAP_DATA_TYPE_UINT8,
   CU_TENSOR_MAP_DATA_TYPE_UINT16,
@@ -43,7 +48,8 @@ enum CUtensorMapL2promotion {
 };
 enum CUtensorMapFloatOOBfill { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA };
 
-// Of 16-bit elements, in up to four dimensions; others are refused with a line on standard error.
+// Of 16-bit elements, in up to four dimensions; others are refused with a line on standard error. What the driver refuses, too,
+// is refused with a line for the report.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* base,
                                 const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
                                 const cuuint32_t* element_strides, CUtensorMapInterleave interleave,

@@ -16,9 +16,6 @@
 #include "half_functions.h"
 #include "plain_launch.h"
 
-namespace lab::cpu {
-bool mbarrier_try_wait_cluster(ptx::MBarrier* barrier, unsigned parity);  // acquires at .cluster scope
-}
 namespace lab::inline_ptx {
 
 // --- registers -----------------------------------------------------------------------------------------------------------
@@ -233,10 +230,6 @@ __forceinline__ auto moved(A address, long by) {
   else
     return A(address + A(by));
 }
-template <class A>
-__forceinline__ ptx::MBarrier* barrier_at(A address) {
-  return static_cast<ptx::MBarrier*>(shared_at(address));
-}
 template <class What>  // an arrival that counts for several
 __forceinline__ void times(std::uint32_t count, What what) {
   while (count-- > 0) what();
@@ -358,58 +351,51 @@ __forceinline__ void whole_block_barrier(Id id) {
     lab::cpu::named_barrier(int(id), int((blockDim.x * blockDim.y * blockDim.z + 31) / 32 * 32), true);
 }
 struct Box {
-  const TensorMap* map;
+  const CUtensorMap* map;
   std::array<int, 5> at;
   int rank;
 };
 template <class Map, int N>
 __forceinline__ Box box_at(Map map, const int (&at)[N]) {
-  Box box{static_cast<const TensorMap*>(generic_at(map)), {}, N};
+  Box box{static_cast<const CUtensorMap*>(generic_at(map)), {}, N};
   for (int i = 0; i < N; ++i) box.at[std::size_t(i)] = at[i];
   return box;
 }
 template <class To, class Barrier>
 __forceinline__ void load_box(To to, const Box& box, Barrier barrier) {
-  lab::cpu::tma_load(shared_at(to), box.map, box.at.data(), box.rank, barrier_at(barrier));
+  lab::cpu::tma_load(shared_at(to), box.map, box.at.data(), box.rank, shared_at(barrier));
 }
 template <class To, class Barrier, class Blocks>
 __forceinline__ void load_box_for_all(To to, const Box& box, Barrier barrier, Blocks blocks) {
-  lab::cpu::tma_load_multicast(shared_at(to), box.map, box.at.data(), box.rank, barrier_at(barrier),
+  lab::cpu::tma_load_multicast(shared_at(to), box.map, box.at.data(), box.rank, shared_at(barrier),
                                std::uint16_t(blocks));
 }
 template <class From>
 __forceinline__ void store_box(const Box& box, From from) {
   lab::cpu::tma_store(box.map, shared_at(from), box.at.data(), box.rank);
 }
-// A place in another block's shared memory: its rank + 1 above the 24 bits of an address in the block's own.
-template <class A>
+template <class A>  // instructions.h says what it is
 __forceinline__ std::uint32_t there(A address, std::uint32_t rank) {
   return (rank + 1) << 24 | (as<std::uint32_t>(address) & 0xFFFFFF);
 }
 template <class A>
-__forceinline__ ptx::RemoteShared remote(A address) {
-  const auto word = as<std::uint32_t>(address);
-  return lab::cpu::map_shared(lab::plain::shared_pointer(word & 0xFFFFFF),
-                              word >> 24 ? (word >> 24) - 1 : lab::cpu::cluster_rank());
-}
-template <class A>
 __forceinline__ void arrive_there(A address) {
-  lab::cpu::remote_arrive(remote(address));
+  lab::cpu::remote_arrive(as<std::uint32_t>(address));
 }
 template <class T, int N, class A, class... From>
 __forceinline__ void store_there(A address, const From&... from) {
   const Group<T, N> group{{as<T>(from)...}};
-  lab::cpu::remote_store(remote(address), &group, sizeof group);
+  lab::cpu::remote_store(as<std::uint32_t>(address), &group, sizeof group);
 }
 template <class T, int N, class A, class... To>
 __forceinline__ void load_there(A address, To&... to) {
   Group<T, N> group;
-  lab::cpu::remote_load(remote(address), &group, sizeof group);
+  lab::cpu::remote_load(as<std::uint32_t>(address), &group, sizeof group);
   put_all(references(to...), group.element);
 }
 template <class A, class T, class Barrier>
 __forceinline__ void store_async(A address, T value, Barrier barrier) {
-  lab::cpu::remote_store_async(remote(address), &value, sizeof value, remote(barrier));
+  lab::cpu::remote_store_async(as<std::uint32_t>(address), &value, sizeof value, as<std::uint32_t>(barrier));
 }
 
 }  // namespace lab::inline_ptx

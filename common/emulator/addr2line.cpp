@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "common/emulator/code.hpp"
-
 namespace lab::cpu {
 namespace {
 

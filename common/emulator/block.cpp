@@ -14,7 +14,6 @@
 #include "common/emulator/memory.hpp"
 #include "common/emulator/switch.hpp"
 #include "common/emulator/unwritten.hpp"
-#include "common/emulator/words.hpp"
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #endif
@@ -85,7 +84,7 @@ void Block::start_fibers() {
     fiber.linear = std::uint16_t(i), fiber.warp = std::uint8_t(i / LANES), fiber.lane = std::uint8_t(i % LANES);
     fiber.exited = fiber.returned = false, fiber.waits_at = 0, fiber.groups_committed = fiber.groups_done = 0;
     fiber.copies.clear();
-    fiber.mbarrier = -1, fiber.polls = fiber.told_not_yet = fiber.polled_in_vain = false;
+    fiber.mbarrier = -1, fiber.told_not_yet = fiber.polled_in_vain = false;
     fiber.bulk_groups = fiber.bulk_waits_until = 0;
     fiber.cluster_arrivals = fiber.cluster_waits = 0, fiber.waits_for_cluster = false;
     std::ranges::fill(fiber.looks, Look{});
@@ -141,13 +140,6 @@ void Block::leave() {
   }
   wait_for_turn();
   __builtin_unreachable();
-}
-
-// Two program counters can be one call that the compiler has duplicated; two source lines are divergence.
-static bool different_lines(std::uintptr_t a, std::uintptr_t b) {
-  if (a == b) return false;
-  const SourceLine here = source_line(a), there = source_line(b);
-  return here.file != there.file || here.line != there.line;
 }
 
 // --- block barrier ----------------------------------------------------------------------------------------
@@ -226,81 +218,6 @@ void Block::interrupted(std::uintptr_t pc) {
     interrupt_ = 1;
     if (cluster_->lets_another_go_on()) yield();
   }
-}
-
-// --- warp collectives: what meet() does for the first lane that comes, and what it says when it refuses ---------
-
-Rendezvous& Block::meeting_of(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc) {
-  const int lane = current_->lane;
-  Warp& warp = own_warp();
-  if (!(mask >> lane & 1) || (mask & warp.exited)) refuse(kind, mask, pc);
-  Rendezvous* meeting = nullptr;
-  for (int i = 0; i < warp.open; ++i) {
-    Rendezvous& open = warp.meeting[i];
-    if (open.mask == mask && open.kind == kind)
-      meeting = &open;
-    else if (crosses(open, kind, mask, lane))
-      refuse(kind, mask, pc);
-  }
-  if (!meeting) {
-    meeting = &warp.meeting[warp.open++];
-    *meeting = {mask, 0, kind, pc, complete};
-  }
-  return *meeting;
-}
-
-// CUDA C++ Programming Guide, warp functions: all non-exited threads named in the mask must execute the same one.
-void Block::leave_meetings(Warp& warp, std::uint32_t lane) {
-  for (int i = warp.open - 1; i >= 0; --i) {
-    Rendezvous& meeting = warp.meeting[i];
-    if (!(meeting.mask & lane)) continue;
-    if (!lets_leave(meeting.kind))
-      fail(cudaErrorLaunchFailure, Finding::Kind::collective,
-           "returned while lanes " + lanes_text(meeting.arrived) + " wait for it in " + name(meeting.kind) +
-               " with mask " + hex(meeting.mask),
-           0);
-    meeting.mask &= ~lane;
-    if (meeting.arrived == meeting.mask) end_meeting(warp, meeting);
-  }
-}
-
-void Block::end_meeting(Warp& warp, Rendezvous& meeting) {
-  const std::uint32_t mask = meeting.mask;
-  if (counting_) [[unlikely]]
-    count_meeting(meeting.kind, mask, meeting.pc);
-  meeting.complete(*this, warp, mask);
-  meeting = warp.meeting[--warp.open];
-  make_ready(current_->warp, mask);
-}
-
-// PTX ISA, of .aligned: all threads of the warp must execute the same instruction, and in conditional code must agree
-// on the condition. That lanes come to it at different times is no fault: .sync, bar and barrier.cluster make each wait
-// for the others of its warp (ptxas writes WARPSYNC where it cannot prove that they stand together).
-void Block::check_aligned(const Rendezvous& meeting, std::uintptr_t pc) {
-  if (!is_aligned(meeting.kind) || !different_lines(pc, meeting.pc)) return;
-  report(Finding::Kind::collective, {meeting.pc, current_->warp, __builtin_ctz(meeting.arrived)},
-         {pc, current_->warp, current_->lane}, [&] {
-           return std::string(name(meeting.kind)) +
-                  " is .aligned, and lanes of one warp come to it on different lines: they must execute the same one";
-         });
-}
-
-void Block::refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
-  const Fiber& fiber = *current_;
-  const Warp& warp = warps_[fiber.warp];
-  const std::string call = std::string(name(kind)) + " with mask " + hex(mask);
-  std::string why;
-  if (!(mask >> fiber.lane & 1)) {
-    why = ", which does not name the calling lane";
-  } else if (mask & warp.exited) {
-    why = ", which names lanes that have returned or do not exist: " + lanes_text(mask & warp.exited);
-  } else {
-    for (int i = 0; i < warp.open; ++i)
-      if (const Rendezvous& open = warp.meeting[i]; crosses(open, kind, mask, fiber.lane))
-        why = " meets lanes " + lanes_text(mask & open.arrived) + " in " + name(open.kind) + " with mask " +
-              hex(open.mask);
-  }
-  fail(cudaErrorLaunchFailure, Finding::Kind::collective, call + why, pc);
 }
 
 // --- events for a watcher ------------------------------------------------------------------------------------
@@ -425,8 +342,7 @@ std::string Block::place(const Fiber& fiber) const {
 void Block::note(Finding::Kind kind, const std::string& what, std::uintptr_t pc) {
   const Fiber& fiber = *current_;
   std::string at;
-  if (pc)
-    if (const SourceLine line = source_line(pc); line.line) at = " at " + line.file + ":" + std::to_string(line.line);
+  if (pc && source_line(pc).line) at = " at " + place_text(pc);
   message_ = place(fiber) + at + ": " + what;
   report(kind, {}, {pc, fiber.warp, fiber.lane}, [&] { return what; });
 }

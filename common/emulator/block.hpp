@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "common/backend.hpp"
-#include "common/emulator/code.hpp"
+#include "common/emulator/addr2line.hpp"
 #include "common/emulator/collective.hpp"
 #include "common/emulator/copy_engine.hpp"
 #include "common/emulator/counting.hpp"
@@ -67,8 +67,7 @@ struct Fiber {
   std::uint32_t groups_committed = 0, groups_done = 0;
   std::vector<PendingCopy> copies;
   std::int16_t mbarrier = -1;                             // the one that it waits for
-  bool polls = false;                                     // in try_wait: may be told that the phase is not complete
-  bool told_not_yet = false;                              // that answer, until the lane has taken it
+  bool told_not_yet = false;                              // that the phase is not complete, until the lane has taken it
   bool polled_in_vain = false;                            // its last answer was that
   std::uint32_t bulk_groups = 0;                          // of its TMA stores: committed
   std::uint32_t bulk_waits_until = 0;                     // it waits for its groups before this one; 0: it does not
@@ -271,7 +270,6 @@ class Block {
     return std::exchange(findings_, {});
   }
   std::uint64_t switches() const { return switches_; }
-  std::uint64_t lane_collectives() const { return lane_collectives_; }
   const std::string& message() const { return message_; }
   const Hang& hang() const { return hang_; }  // of a launch that could not go on, or took too long
   // Ends the running block from a signal handler: the fault becomes the launch's error.
@@ -373,7 +371,7 @@ class Block {
   cudaError_t error_ = cudaSuccess;
   std::string message_;
   Hang hang_;
-  std::uint64_t switches_ = 0, lane_collectives_ = 0;
+  std::uint64_t switches_ = 0;
   volatile std::sig_atomic_t expired_ = 0;
   volatile std::sig_atomic_t in_runtime_ = 0;
   volatile std::sig_atomic_t interrupt_ = 0;  // look up at the next switch point: expired_, or copies that may land

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "common/ptx/cluster.cuh"
+#include "common/cpu/instructions.h"
 
 namespace lab::cpu {
 namespace {
@@ -42,6 +42,21 @@ void plain_access(const Reached& reached, std::size_t offset, unsigned bytes, bo
     shadow.write(offset, bytes, reached.thread, pc);
   else
     shadow.read(offset, bytes, reached.thread, pc);
+}
+
+// A place in the shared memory of a block of the cluster, of its address in the cluster's window.
+struct Remote {
+  unsigned rank;
+  std::size_t offset;
+};
+Remote mapped(std::uint32_t address, std::uintptr_t pc) {
+  Block& block = *this_block();
+  const unsigned rank = address >> 24 ? (address >> 24) - 1 : unsigned(block.rank());
+  check_rank(block, rank, "mapa", pc);
+  const std::size_t mine = address & 0xFFFFFF;
+  if (mine < SharedMemory::WINDOW_START || mine >= SharedMemory::WINDOW)
+    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds, "mapa of an address outside shared memory", pc);
+  return {rank, block.shared().offset_of_window(mine)};
 }
 
 }  // namespace
@@ -89,17 +104,9 @@ void cluster_arrive(bool release) {
 }
 void cluster_wait() { this_block()->cluster().wait(*this_block(), caller(__builtin_return_address(0))); }
 
-ptx::RemoteShared map_shared(const void* mine, unsigned rank) {
+void remote_store(std::uint32_t address, const void* value, unsigned bytes) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
-  Block& block = *this_block();
-  check_rank(block, rank, "mapa", pc);
-  if (!block.shared().contains(mine))
-    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds, "mapa of an address outside shared memory", pc);
-  return {rank, unsigned(block.shared().offset(mine))};
-}
-
-void remote_store(ptx::RemoteShared to, const void* value, unsigned bytes) {
-  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  const Remote to = mapped(address, pc);
   this_block()->switch_point(pc);
   const Reached reached = reach(to.rank, "st.shared::cluster", true, pc);
   check_place(reached, to.offset, bytes, "st.shared::cluster", pc);
@@ -108,8 +115,9 @@ void remote_store(ptx::RemoteShared to, const void* value, unsigned bytes) {
   std::memcpy(reached.target.shared().base() + to.offset, value, bytes);
 }
 
-void remote_load(ptx::RemoteShared from, void* value, unsigned bytes) {
+void remote_load(std::uint32_t address, void* value, unsigned bytes) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
+  const Remote from = mapped(address, pc);
   this_block()->switch_point(pc);
   const Reached reached = reach(from.rank, "ld.shared::cluster", false, pc);
   check_place(reached, from.offset, bytes, "ld.shared::cluster", pc);
@@ -117,8 +125,9 @@ void remote_load(ptx::RemoteShared from, void* value, unsigned bytes) {
   std::memcpy(value, reached.target.shared().base() + from.offset, bytes);
 }
 
-void remote_store_async(ptx::RemoteShared to, const void* value, unsigned bytes, ptx::RemoteShared barrier) {
+void remote_store_async(std::uint32_t address, const void* value, unsigned bytes, std::uint32_t barrier_address) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
+  const Remote to = mapped(address, pc), barrier = mapped(barrier_address, pc);
   this_block()->switch_point(pc);
   if (barrier.rank != to.rank)
     this_block()->fail(cudaErrorLaunchFailure, Finding::Kind::cluster,
@@ -135,11 +144,12 @@ void remote_store_async(ptx::RemoteShared to, const void* value, unsigned bytes,
   count_store(reached.own, bytes, pc);
 }
 
-void remote_arrive(ptx::RemoteShared barrier) {
+void remote_arrive(std::uint32_t address) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
+  const Remote barrier = mapped(address, pc);
   Block& own = *this_block();
   if (int(barrier.rank) == own.rank())
-    return own.mbarriers().arrive(reinterpret_cast<ptx::MBarrier*>(own.shared().base() + barrier.offset), 0, false, pc);
+    return own.mbarriers().arrive(own.shared().base() + barrier.offset, 0, false, pc);
   own.switch_point(pc);
   const char* const instruction = "mbarrier.arrive.shared::cluster";
   const Reached reached = reach(barrier.rank, instruction, true, pc);

@@ -1,6 +1,8 @@
-// The computation of the last lane of a rendezvous, and the checks that each lane makes before it joins.
+// Rendezvous of a warp's lanes: how they meet and end, what the last lane computes, and the checks that each lane makes
+// before it joins.
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 #include "common/emulator/block.hpp"
@@ -64,6 +66,12 @@ void add_all(Block&, Warp& warp, std::uint32_t) {
 }
 void largest_of_all(Block&, Warp& warp, std::uint32_t) {
   butterfly(warp, [](float a, float b) { return std::fmax(a, b); });
+}
+
+std::string hex(std::uint32_t value) {
+  char text[12];
+  std::snprintf(text, sizeof text, "0x%x", value);
+  return text;
 }
 
 [[noreturn, gnu::noinline]] void needs_all_lanes(Collective kind, std::uintptr_t pc) {
@@ -171,5 +179,80 @@ void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t
 }
 void async_commit() { this_block()->copy_commit(); }
 void async_wait(unsigned groups_left) { this_block()->copy_wait(groups_left); }
+
+// --- warp collectives: what meet() does for the first lane that comes, and what it says when it refuses ---------
+
+Rendezvous& Block::meeting_of(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc) {
+  const int lane = current_->lane;
+  Warp& warp = own_warp();
+  if (!(mask >> lane & 1) || (mask & warp.exited)) refuse(kind, mask, pc);
+  Rendezvous* meeting = nullptr;
+  for (int i = 0; i < warp.open; ++i) {
+    Rendezvous& open = warp.meeting[i];
+    if (open.mask == mask && open.kind == kind)
+      meeting = &open;
+    else if (crosses(open, kind, mask, lane))
+      refuse(kind, mask, pc);
+  }
+  if (!meeting) {
+    meeting = &warp.meeting[warp.open++];
+    *meeting = {mask, 0, kind, pc, complete};
+  }
+  return *meeting;
+}
+
+// CUDA C++ Programming Guide, warp functions: all non-exited threads named in the mask must execute the same one.
+void Block::leave_meetings(Warp& warp, std::uint32_t lane) {
+  for (int i = warp.open - 1; i >= 0; --i) {
+    Rendezvous& meeting = warp.meeting[i];
+    if (!(meeting.mask & lane)) continue;
+    if (!lets_leave(meeting.kind))
+      fail(cudaErrorLaunchFailure, Finding::Kind::collective,
+           "returned while lanes " + lanes_text(meeting.arrived) + " wait for it in " + name(meeting.kind) +
+               " with mask " + hex(meeting.mask),
+           0);
+    meeting.mask &= ~lane;
+    if (meeting.arrived == meeting.mask) end_meeting(warp, meeting);
+  }
+}
+
+void Block::end_meeting(Warp& warp, Rendezvous& meeting) {
+  const std::uint32_t mask = meeting.mask;
+  if (counting_) [[unlikely]]
+    count_meeting(meeting.kind, mask, meeting.pc);
+  meeting.complete(*this, warp, mask);
+  meeting = warp.meeting[--warp.open];
+  make_ready(current_->warp, mask);
+}
+
+// PTX ISA, of .aligned: all threads of the warp must execute the same instruction, and in conditional code must agree
+// on the condition. That lanes come to it at different times is no fault: .sync, bar and barrier.cluster make each wait
+// for the others of its warp (ptxas writes WARPSYNC where it cannot prove that they stand together).
+void Block::check_aligned(const Rendezvous& meeting, std::uintptr_t pc) {
+  if (!is_aligned(meeting.kind) || !different_lines(pc, meeting.pc)) return;
+  report(Finding::Kind::collective, {meeting.pc, current_->warp, __builtin_ctz(meeting.arrived)},
+         {pc, current_->warp, current_->lane}, [&] {
+           return std::string(name(meeting.kind)) +
+                  " is .aligned, and lanes of one warp come to it on different lines: they must execute the same one";
+         });
+}
+
+void Block::refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
+  const Fiber& fiber = *current_;
+  const Warp& warp = warps_[fiber.warp];
+  const std::string call = std::string(name(kind)) + " with mask " + hex(mask);
+  std::string why;
+  if (!(mask >> fiber.lane & 1)) {
+    why = ", which does not name the calling lane";
+  } else if (mask & warp.exited) {
+    why = ", which names lanes that have returned or do not exist: " + lanes_text(mask & warp.exited);
+  } else {
+    for (int i = 0; i < warp.open; ++i)
+      if (const Rendezvous& open = warp.meeting[i]; crosses(open, kind, mask, fiber.lane))
+        why = " meets lanes " + lanes_text(mask & open.arrived) + " in " + name(open.kind) + " with mask " +
+              hex(open.mask);
+  }
+  fail(cudaErrorLaunchFailure, Finding::Kind::collective, call + why, pc);
+}
 
 }  // namespace lab::cpu

@@ -5,7 +5,6 @@
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/switch.hpp"
-#include "common/ptx/tma.cuh"
 
 namespace lab::cpu {
 
@@ -138,7 +137,7 @@ void CopyEngine::land(const BulkCopy& copy) {
   }
   block_.tell_of(copy.thread, ExecEvent::Kind::tma_land, block_.shared().offset(copy.shared), copy.bytes, copy.pc);
   if (!copy.store)
-    return landed(block_.copies() == Copies::at_issue ? copy.bytes : ptx::LEAST_COUNTED, "all bytes of this copy");
+    return landed(block_.copies() == Copies::at_issue ? copy.bytes : LEAST_COUNTED, "all bytes of this copy");
   Fiber& fiber = block_.fiber(copy.thread.linear);
   if (!fiber.bulk_waits_until || has_open_stores(copy.thread.linear, fiber.bulk_waits_until)) return;
   fiber.bulk_waits_until = 0;

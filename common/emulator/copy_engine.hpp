@@ -12,12 +12,8 @@
 #include <list>
 #include <vector>
 
+#include "common/cpu/cuda.h"
 #include "common/emulator/shadow.hpp"
-#include "common/tensor_map.hpp"
-
-namespace lab::ptx {
-struct MBarrier;
-}
 
 namespace lab::cpu {
 
@@ -33,7 +29,7 @@ struct BulkCopy {
   std::byte* global = nullptr;  // contiguous copies
   std::uint32_t bytes = 0;      // that are moved
   std::uint32_t footprint = 0;  // bytes of shared memory from the first to the last: more where a swizzle spreads rows
-  TensorMap map;                // as it was when the copy was issued
+  CUtensorMap map = {};         // as it was when the copy was issued
   int at[MAX_TENSOR_RANK] = {};
   alignas(16) std::byte value[16] = {};
   int mbarrier = -1;        // loads, st.async: who counts the bytes

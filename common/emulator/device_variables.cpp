@@ -1,13 +1,9 @@
 #include "common/emulator/device_variables.hpp"
 
-#include <cxxabi.h>
-#include <elf.h>
 #include <link.h>
+#include <unistd.h>
 
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
+#include <cstdio>
 #include <list>
 #include <mutex>
 #include <vector>
@@ -40,7 +36,7 @@ int add_object(dl_phdr_info* object, std::size_t, void*) {
     segments.push_back({begin / GLOBAL_WORD * GLOBAL_WORD,
                         end,
                         object->dlpi_addr,
-                        program ? "/proc/self/exe" : object->dlpi_name,
+                        program ? "/proc/" + std::to_string(getpid()) + "/exe" : object->dlpi_name,
                         {}});
   }
   return 0;
@@ -55,13 +51,6 @@ Segment* segment_of(std::uintptr_t address) {
       return last_segment = &segment;
     }
   return nullptr;
-}
-
-template <class T>
-T read_at(const std::string& file, std::size_t offset) {
-  T value{};
-  if (offset + sizeof value <= file.size()) std::memcpy(&value, file.data() + offset, sizeof value);
-  return value;
 }
 
 }  // namespace
@@ -81,31 +70,20 @@ GlobalCell* variable_cell(const void* address, std::size_t bytes) {
 Variable variable_at(const void* address) {
   const Segment* const segment = segment_of(std::uintptr_t(address));
   if (!segment) return {};
-  std::ifstream stream(segment->file, std::ios::binary);
-  const std::string file(std::istreambuf_iterator<char>(stream), {});
   const std::uintptr_t place = std::uintptr_t(address) - segment->bias;
-  const auto header = read_at<ElfW(Ehdr)>(file, 0);
-  const auto section = [&](std::size_t i) {
-    return read_at<ElfW(Shdr)>(file, header.e_shoff + i * header.e_shentsize);
-  };
-  for (std::size_t i = 0; i < header.e_shnum; ++i) {
-    const auto symbols = section(i);
-    if (symbols.sh_type != SHT_SYMTAB) continue;
-    for (std::size_t s = 0; s < symbols.sh_size / sizeof(ElfW(Sym)); ++s) {
-      const auto symbol = read_at<ElfW(Sym)>(file, symbols.sh_offset + s * sizeof(ElfW(Sym)));
-      if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || place - symbol.st_value >= symbol.st_size) continue;
-      const char* const name = file.c_str() + section(symbols.sh_link).sh_offset + symbol.st_name;
-      // A plain name is not to be read as the code of a type.
-      char* const spelt =
-          name[0] == '_' && name[1] == 'Z' ? abi::__cxa_demangle(name, nullptr, nullptr, nullptr) : nullptr;
-      std::string text = spelt ? spelt : name;
-      std::free(spelt);
+  std::FILE* const symbols = popen(("nm -CS --defined-only '" + segment->file + "' 2> /dev/null").c_str(), "r");
+  if (!symbols) return {};
+  Variable found;
+  unsigned long long begin, bytes;
+  char name[1000];
+  for (char line[1200]; std::fgets(line, sizeof line, symbols);)  // "0000000000004060 0000000000000004 B lab::counter"
+    if (std::sscanf(line, "%llx %llx %*[BbDdRrVvu] %999[^\n]", &begin, &bytes, name) == 3 && place - begin < bytes) {
+      found = {name, reinterpret_cast<const void*>(begin + segment->bias), std::size_t(bytes)};
       // "lab::(anonymous namespace)::counter": the last word is what stands in the source.
-      if (const auto colon = text.rfind("::"); colon != text.npos) text = text.substr(colon + 2);
-      return {text, reinterpret_cast<const void*>(symbol.st_value + segment->bias), symbol.st_size};
+      if (const auto colon = found.name.rfind("::"); colon != std::string::npos) found.name.erase(0, colon + 2);
     }
-  }
-  return {};
+  pclose(symbols);
+  return found;
 }
 
 }  // namespace lab::cpu

@@ -142,6 +142,11 @@ SourceLine source_line(std::uintptr_t pc) {
   return found == cache.end() ? SourceLine{} : found->second;
 }
 
+std::string place_text(std::uintptr_t pc) {
+  const SourceLine line = source_line(pc);
+  return line.file + ":" + std::to_string(line.line);
+}
+
 void FindingLog::merge(const FindingLog& other) {
   for (const auto& [key, theirs] : other.entries_) {
     auto [mine, fresh] = entries_.try_emplace(key, theirs);

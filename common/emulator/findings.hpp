@@ -65,6 +65,9 @@ struct SourceLine {
 };
 // The first frame at `pc`, inlined ones included, that lies outside common/: helpers are not the lesson.
 SourceLine source_line(std::uintptr_t pc);
+std::string place_text(std::uintptr_t pc);  // "FILE:LINE"
+// Two program counters can be one call that the compiler has duplicated; two source lines are divergence.
+inline bool different_lines(std::uintptr_t a, std::uintptr_t b) { return a != b && place_text(a) != place_text(b); }
 // A line of a source file, less its indentation; of a patch also less its +. Empty if it cannot be read: a report may
 // be asked for anywhere.
 std::string source_text(const std::string& path, int line);

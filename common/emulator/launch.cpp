@@ -47,7 +47,9 @@ std::string dims(dim3 d) {
 
 void set_exec_options(const ExecOptions& chosen) { options = chosen; }
 const ExecOptions& exec_options() { return options; }
-void set_launch_message(const std::string& message) { last_report.message = message; }
+void set_launch_message(const std::string& message) {
+  if (last_report.message.empty()) last_report.message = message;
+}
 bool to_be_made(const Launched& launch) {
   last_report.launched.push_back(launch);
   return !options.dry;
@@ -316,7 +318,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> failed{~0ull};  // the first position whose block failed: the same for any worker count
   struct UnitDone {                          // what a block or a cluster adds to the report, if none before it fails
-    std::uint64_t position, switches, lane_collectives;
+    std::uint64_t position, switches;
     FindingLog findings;
     std::vector<CountedBlock> counted;
   };
@@ -334,14 +336,13 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
       before_block();
       const std::uint32_t place = order.empty() ? std::uint32_t(i) : order[i];
       const std::uint32_t which = options.blocks.empty() ? place : sample[place];
-      UnitDone now{i, 0, 0, {}, {}};
-      unit.each_block(
-          [&](Block& block) { now.switches -= block.switches(), now.lane_collectives -= block.lane_collectives(); });
+      UnitDone now{i, 0, {}, {}};
+      unit.each_block([&](Block& block) { now.switches -= block.switches(); });
       timer.start(options.block_seconds * unit_blocks);
       const cudaError_t result = unit.run(config, thread, blocks_of_cluster(config, which));
       timer.start(0);
       unit.each_block([&](Block& block) {
-        now.switches += block.switches(), now.lane_collectives += block.lane_collectives();
+        now.switches += block.switches();
         now.findings.merge(block.take_findings());
         if (block.counting()) now.counted.push_back({block.linear(), block.counting()->of_this_block()});
       });
@@ -400,7 +401,6 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
     findings.merge(done.findings);
     last_report.blocks_run += std::uint64_t(unit_blocks);
     last_report.switches += done.switches;
-    last_report.lane_collectives += done.lane_collectives;
     last_report.counted_blocks.insert(last_report.counted_blocks.end(), done.counted.begin(), done.counted.end());
   }
   std::ranges::sort(last_report.counted_blocks, {}, &CountedBlock::block);
@@ -430,41 +430,3 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) { return limi
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) { return *value = limits[limit], cudaSuccess; }
 cudaError_t lab::synchronize_within(double) { return cudaDeviceSynchronize(); }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
-
-namespace {
-struct Named {
-  cudaError_t error;
-  const char *name, *text;
-};
-constexpr Named ERRORS[] = {
-    {cudaSuccess, "cudaSuccess", "no error"},
-    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
-    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
-    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
-    {cudaErrorInvalidSymbol, "cudaErrorInvalidSymbol", "invalid device symbol"},
-    {cudaErrorInvalidDevicePointer, "cudaErrorInvalidDevicePointer", "invalid device pointer"},
-    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
-    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
-    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
-    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
-    {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources", "too many resources requested for launch"},
-    {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
-    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
-    {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
-    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
-    {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
-    {cudaErrorIllegalInstruction, "cudaErrorIllegalInstruction", "an illegal instruction was encountered"},
-    {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
-    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
-    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "cluster misconfiguration"}};
-}  // namespace
-
-const char* cudaGetErrorName(cudaError_t error) {
-  const auto found = std::ranges::find(ERRORS, error, &Named::error);
-  return found == std::end(ERRORS) ? "cudaErrorUnknown" : found->name;
-}
-
-const char* cudaGetErrorString(cudaError_t error) {
-  const auto found = std::ranges::find(ERRORS, error, &Named::error);
-  return found == std::end(ERRORS) ? "unrecognized error code" : found->text;
-}

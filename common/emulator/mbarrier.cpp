@@ -4,7 +4,6 @@
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/switch.hpp"
-#include "common/ptx/mbarrier.cuh"
 
 namespace lab::cpu {
 namespace {
@@ -18,7 +17,7 @@ bool is_complete(const MBarrierState& barrier, unsigned parity) { return (barrie
 
 std::string MBarriers::name(int barrier) const { return block_.shared().describe(all_[barrier].offset); }
 
-int MBarriers::find(const ptx::MBarrier* barrier, const char* instruction, std::uintptr_t pc) {
+int MBarriers::find(const void* barrier, const char* instruction, std::uintptr_t pc) {
   const bool shared = block_.shared().contains(barrier);
   const std::size_t offset = shared ? block_.shared().offset(barrier) : 0;
   if (const int found = shared ? at(offset) : -1; found >= 0) return found;
@@ -35,7 +34,7 @@ int MBarriers::at(std::size_t offset) const {
   return -1;
 }
 
-void MBarriers::init(const ptx::MBarrier* barrier, unsigned arrivals, std::uintptr_t pc) {
+void MBarriers::init(const void* barrier, unsigned arrivals, std::uintptr_t pc) {
   if (!block_.shared().contains(barrier) || reinterpret_cast<std::uintptr_t>(barrier) % 8)
     block_.fail(cudaErrorMisalignedAddress, Finding::Kind::mbarrier,
                 "mbarrier.init on an address that is no multiple of 8 in shared memory", pc);
@@ -66,7 +65,7 @@ void MBarriers::count_bytes(MBarrierState& barrier, unsigned bytes, std::uintptr
                 pc);
 }
 
-void MBarriers::arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expects, std::uintptr_t pc) {
+void MBarriers::arrive(const void* barrier, unsigned bytes, bool expects, std::uintptr_t pc) {
   block_.switch_point(pc);
   const char* instruction = expects ? "mbarrier.arrive.expect_tx" : "mbarrier.arrive";
   const int index = find(barrier, instruction, pc);
@@ -165,23 +164,23 @@ void MBarriers::complete_phase(int index, ThreadId thread, std::uintptr_t pc) {
   state.waiting.clear();
 }
 
-bool MBarriers::park(int index, bool polls, std::uintptr_t pc) {
+bool MBarriers::park(int index, std::uintptr_t pc) {
   Fiber& fiber = block_.self();
-  fiber.mbarrier = std::int16_t(index), fiber.polls = polls;
+  fiber.mbarrier = std::int16_t(index);
   all_[index].waiting.push_back(fiber.linear);
   block_.tell(ExecEvent::Kind::mbarrier_wait, all_[index].offset, all_[index].phase, pc);
   block_.park(pc);
   return !std::exchange(fiber.told_not_yet, false);
 }
 
-bool MBarriers::await(const ptx::MBarrier* barrier, unsigned parity, bool polls, bool cluster, std::uintptr_t pc) {
+bool MBarriers::try_wait(const void* barrier, unsigned parity, bool cluster, std::uintptr_t pc) {
   block_.switch_point(pc);
   const int index = find(barrier, "mbarrier.try_wait", pc);
   if (block_.checking()) check_known(index, "mbarrier.try_wait", block_.thread_id(), pc);
   std::uint32_t complete = all_[index].phase;  // phases known to be complete when the wait ends
   if (block_.checking()) check_late(index, parity, pc);
   if (!is_complete(all_[index], parity)) {
-    if (!park(index, polls, pc)) return false;
+    if (!park(index, pc)) return false;
     ++complete;
   }
   block_.self().polled_in_vain = false;
@@ -200,7 +199,7 @@ bool MBarriers::answer_polls(bool all) {
   for (MBarrierState& state : all_)
     std::erase_if(state.waiting, [&](std::uint16_t thread) {
       Fiber& fiber = block_.fiber(thread);
-      if (!fiber.polls || (fiber.polled_in_vain && !all)) return false;
+      if (fiber.polled_in_vain && !all) return false;
       fiber.mbarrier = -1, fiber.told_not_yet = fiber.polled_in_vain = answered = true;
       block_.wake(thread);
       return true;
@@ -210,20 +209,17 @@ bool MBarriers::answer_polls(bool all) {
 
 // --- the PTX wrappers' entry points ---------------------------------------------------------------------------
 
-void mbarrier_init(ptx::MBarrier* barrier, unsigned arrivals) {
+void mbarrier_init(void* barrier, unsigned arrivals) {
   this_block()->mbarriers().init(barrier, arrivals, caller(__builtin_return_address(0)));
 }
-void mbarrier_arrive(ptx::MBarrier* barrier, unsigned expected_bytes, bool expects) {
+void mbarrier_arrive(void* barrier, unsigned expected_bytes, bool expects) {
   this_block()->mbarriers().arrive(barrier, expected_bytes, expects, caller(__builtin_return_address(0)));
 }
-void mbarrier_wait(ptx::MBarrier* barrier, unsigned parity, bool cluster_scope) {
-  this_block()->mbarriers().await(barrier, parity, false, cluster_scope, caller(__builtin_return_address(0)));
+bool mbarrier_try_wait(void* barrier, unsigned parity) {
+  return this_block()->mbarriers().try_wait(barrier, parity, false, caller(__builtin_return_address(0)));
 }
-bool mbarrier_try_wait(ptx::MBarrier* barrier, unsigned parity) {
-  return this_block()->mbarriers().await(barrier, parity, true, false, caller(__builtin_return_address(0)));
-}
-bool mbarrier_try_wait_cluster(ptx::MBarrier* barrier, unsigned parity) {
-  return this_block()->mbarriers().await(barrier, parity, true, true, caller(__builtin_return_address(0)));
+bool mbarrier_try_wait_cluster(void* barrier, unsigned parity) {
+  return this_block()->mbarriers().try_wait(barrier, parity, true, caller(__builtin_return_address(0)));
 }
 void fence_mbarrier_init() { this_block()->mbarriers().fence_init(); }
 

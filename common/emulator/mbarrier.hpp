@@ -8,10 +8,6 @@
 
 #include "common/emulator/shadow.hpp"
 
-namespace lab::ptx {
-struct MBarrier;
-}
-
 namespace lab::cpu {
 
 class Block;
@@ -59,18 +55,18 @@ class MBarriers {
   void reset() { all_.clear(), block_is_over_ = false; }
 
   // --- what threads call ---------------------------------------------------------------------------------
-  void init(const ptx::MBarrier* barrier, unsigned arrivals, std::uintptr_t pc);
-  void arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expects, std::uintptr_t pc);
-  // Waits until the phase is complete; a thread that polls may get the answer false before. cluster: acquires what
-  // threads of other blocks have released.
-  bool await(const ptx::MBarrier* barrier, unsigned parity, bool polls, bool cluster, std::uintptr_t pc);
+  void init(const void* barrier, unsigned arrivals, std::uintptr_t pc);
+  void arrive(const void* barrier, unsigned bytes, bool expects, std::uintptr_t pc);
+  // Waits until the phase is complete, or is told that it is not yet. cluster: acquires what threads of other blocks have
+  // released.
+  bool try_wait(const void* barrier, unsigned parity, bool cluster, std::uintptr_t pc);
   void fence_init();
   // The stamp of the last fence.mbarrier_init behind barriers that this thread initialised; 0: none.
   std::uint32_t fenced_by(ThreadId thread) const;
 
   // --- what the copy engine and the scheduler call -----------------------------------------------------------
   // The number of the barrier at this address. A launch that uses what is no barrier fails.
-  int find(const ptx::MBarrier* barrier, const char* instruction, std::uintptr_t pc);
+  int find(const void* barrier, const char* instruction, std::uintptr_t pc);
   int at(std::size_t offset) const;  // -1: none lies there
   // A thread of another block of the cluster arrives; the barrier is not full.
   void arrive_from(int barrier, ThreadId peer, Shadow& its_shadow, std::uintptr_t pc);
@@ -99,8 +95,8 @@ class MBarriers {
   const MBarrierState& state(int barrier) const { return all_[barrier]; }
 
  private:
-  // Parks the calling thread until the phase is complete (true), or a poll is answered (false).
-  bool park(int barrier, bool polls, std::uintptr_t pc);
+  // Parks the calling thread until the phase is complete (true), or its poll is answered (false).
+  bool park(int barrier, std::uintptr_t pc);
   // Returns the phase that counted the last of the bytes.
   std::uint32_t complete_bytes(int barrier, std::int64_t bytes, unsigned step, ThreadId thread, std::uintptr_t pc);
   void complete_phase(int barrier, ThreadId thread, std::uintptr_t pc);

@@ -4,21 +4,16 @@
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/mbarrier.hpp"
-#include "common/emulator/words.hpp"
+#include "common/hang.hpp"
 
 namespace lab::cpu {
 namespace {
-
-std::string line_text(std::uintptr_t pc) {
-  const SourceLine line = source_line(pc);
-  return line.file + ":" + std::to_string(line.line);
-}
 
 // "warps 4..7 lane 0 (FILE:LINE), warp 1 lanes 0..31 (FILE:LINE)": warps whose lanes are the same share a line.
 std::string who(const std::vector<MBarrierState::Arrival>& arrivals) {
   std::map<std::pair<int, std::string>, std::map<int, std::uint32_t>> by_line;  // by block, and line
   for (const auto& arrival : arrivals)
-    by_line[{arrival.peer, line_text(arrival.pc)}][arrival.thread / LANES] |= 1u << arrival.thread % LANES;
+    by_line[{arrival.peer, place_text(arrival.pc)}][arrival.thread / LANES] |= 1u << arrival.thread % LANES;
   std::string text;
   for (const auto& [place, warps] : by_line) {
     const auto& [peer, line] = place;
@@ -70,7 +65,7 @@ std::string MBarriers::story() const {
               (state.last_load.thread.peer
                    ? " of block " + std::to_string(state.last_load.thread.peer - 1) + " of the cluster"
                    : "") +
-              " (" + line_text(state.last_load.pc) + ")";
+              " (" + place_text(state.last_load.pc) + ")";
     text += ".";
   }
   return text;

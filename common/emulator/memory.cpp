@@ -23,8 +23,10 @@
 namespace lab::cpu {
 namespace {
 
-constexpr std::size_t RESERVED = GLOBAL_RESERVED;
+constexpr std::size_t RESERVED = GLOBAL_RESERVED, LARGEST = std::size_t(64) << 30;  // of a buffer: what the device has
 constexpr std::size_t PAGE = 4096;
+
+std::size_t pages(std::size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
 struct Buffer {
   std::size_t bytes = 0;
@@ -41,18 +43,11 @@ struct Heap {
     if (memory != MAP_FAILED) global_base = base = static_cast<std::byte*>(memory);
   }
   std::size_t fresh = PAGE;  // addresses from here on have never been handed out
-  // Where `bytes` fit between untouchable pages; 0 if nowhere. New addresses while there are any: a kernel that keeps
-  // an earlier call's pointers, or a tensor map of them, is not to find the next call's data there.
+  // Where `bytes` fit between untouchable pages; 0 if nowhere. Always new addresses: a kernel that keeps an earlier call's
+  // pointers, or a tensor map of them, is not to find the next call's data there.
   std::size_t room_for(std::size_t bytes) {
-    const std::size_t size = (bytes + PAGE - 1) / PAGE * PAGE + PAGE;
-    if (size < bytes || size > RESERVED) return 0;
-    if (fresh + size <= RESERVED) return std::exchange(fresh, fresh + size);
-    std::size_t offset = PAGE;
-    for (const auto& [begin, buffer] : buffers) {
-      if (offset + size <= begin) break;
-      offset = begin + (buffer.bytes + PAGE - 1) / PAGE * PAGE + PAGE;
-    }
-    return offset + size <= RESERVED ? offset : 0;
+    const std::size_t size = pages(bytes) + PAGE;
+    return bytes <= LARGEST && fresh + size <= RESERVED ? std::exchange(fresh, fresh + size) : 0;
   }
   // The last buffer that begins there or before; end() if none does.
   std::map<std::size_t, Buffer>::iterator last_from(std::size_t offset) {
@@ -65,8 +60,6 @@ Heap& heap() {
   static Heap* heap = new Heap;  // never destroyed: a late cudaFree must still find it
   return *heap;
 }
-
-std::size_t pages(std::size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
 // The buffer that each thread looked at last: kernels walk one buffer for a long time.
 struct LastHit {

@@ -10,7 +10,7 @@
 
 namespace lab::cpu {
 
-inline constexpr std::size_t GLOBAL_RESERVED = std::size_t(64) << 30;  // addresses only; pages come with cudaMalloc
+inline constexpr std::size_t GLOBAL_RESERVED = std::size_t(16) << 40;  // addresses only; pages come with cudaMalloc
 extern constinit std::byte* global_base;                               // null before the first cudaMalloc
 inline bool is_global(const void* address) {
   return global_base && std::uintptr_t(address) - std::uintptr_t(global_base) < GLOBAL_RESERVED;

@@ -13,11 +13,6 @@ std::string spelt(const NamedBarrierCall& call) {
          std::to_string(call.threads);
 }
 
-std::string line_at(std::uintptr_t pc) {
-  const SourceLine line = source_line(pc);
-  return line.file + ":" + std::to_string(line.line);
-}
-
 [[noreturn, gnu::noinline]] void misuse(const NamedBarrierCall& call, const std::string& what) {
   this_block()->fail(cudaErrorLaunchFailure, Finding::Kind::barrier, spelt(call) + what, call.pc);
 }
@@ -41,11 +36,11 @@ void Block::arrive_named(const NamedBarrierCall& call) {
     barrier.expected = call.threads, barrier.first_warp = warp, barrier.first_pc = call.pc;
   } else if (barrier.expected != call.threads) {
     misuse(call, ": warp " + std::to_string(barrier.first_warp) + " came to this barrier for " +
-                     std::to_string(barrier.expected) + " threads (" + line_at(barrier.first_pc) + ")");
+                     std::to_string(barrier.expected) + " threads (" + place_text(barrier.first_pc) + ")");
   } else if (barrier.warps >> warp & 1) {
     misuse(call, ": the warp comes to this barrier twice; " + std::to_string(barrier.arrived) + " of " +
                      std::to_string(barrier.expected) + " threads have arrived so far, the first at " +
-                     line_at(barrier.first_pc));
+                     place_text(barrier.first_pc));
   }
   tell(ExecEvent::Kind::bar_arrive, call.waits, std::size_t(call.id), call.pc);
   barrier.arrived += LANES;

@@ -4,7 +4,6 @@
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/switch.hpp"
-#include "common/ptx/wgmma.cuh"
 
 namespace lab::cpu {
 namespace {

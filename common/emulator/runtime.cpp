@@ -1,12 +1,11 @@
-// The runtime and driver API beyond memory and streams: the device, and tensor maps.
-#include <cstdio>
+// The runtime API beyond memory, streams and launches: the device, and errors in words.
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
+#include "common/backend.hpp"
 #include "common/cpu/cuda.h"
-#include "common/multiprocessors.hpp"
-
-using lab::MAX_TENSOR_RANK;
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   if (device != 0) return cudaErrorInvalidDevice;
@@ -17,10 +16,11 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->regsPerBlock = p->regsPerMultiprocessor = 65536, p->warpSize = 32, p->maxThreadsPerBlock = 1024;
   p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024, p->maxThreadsDim[2] = 64;
   p->maxGridSize[0] = 2147483647, p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-  p->major = 9, p->minor = 0, p->multiProcessorCount = lab::multiprocessors(), p->maxThreadsPerMultiProcessor = 2048;
+  p->major = 9, p->minor = 0, p->multiProcessorCount = 132, p->maxThreadsPerMultiProcessor = 2048;
   p->maxBlocksPerMultiProcessor = 32, p->l2CacheSize = 62914560, p->memoryBusWidth = 6144, p->concurrentKernels = 1;
   p->unifiedAddressing = p->managedMemory = p->canMapHostMemory = 1, p->clockRate = 1980000,
   p->memoryClockRate = 3201000;
+  if (const int chosen = lab::exec_options().multiprocessors; chosen > 0) p->multiProcessorCount = chosen;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
@@ -67,30 +67,48 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
   return cudaSuccess;
 }
 
-CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* base,
-                                const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
-                                const cuuint32_t*, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-  const bool sixteen = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 || type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 ||
-                       type == CU_TENSOR_MAP_DATA_TYPE_UINT16;
-  if (!sixteen || rank > MAX_TENSOR_RANK || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) {
-    std::fprintf(stderr, "cuTensorMapEncodeTiled: the CPU has tensors of 16-bit elements in 1 to %d dimensions\n",
-                 MAX_TENSOR_RANK);
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  lab::TensorShape shape;
-  shape.rank = int(rank), shape.swizzle = lab::Swizzle(swizzle);
-  for (cuuint32_t d = 0; d < rank; ++d) {
-    shape.extent[d] = extents[d], shape.box[d] = box[d];
-    shape.stride[d] = d == 0 ? sizeof(half) : strides[d - 1];
-  }
-  return lab::make_tensor_map(*map, static_cast<const half*>(base), shape) == cudaSuccess ? CUDA_SUCCESS
-                                                                                          : CUDA_ERROR_INVALID_VALUE;
-}
 cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long,
                                     cudaDriverEntryPointQueryResult* result) {
   const bool found = !std::strcmp(symbol, "cuTensorMapEncodeTiled");
   *function = found ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled) : nullptr;
   if (result) *result = found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   return cudaSuccess;
+}
+
+namespace {
+struct Named {
+  cudaError_t error;
+  const char *name, *text;
+};
+constexpr Named ERRORS[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInvalidSymbol, "cudaErrorInvalidSymbol", "invalid device symbol"},
+    {cudaErrorInvalidDevicePointer, "cudaErrorInvalidDevicePointer", "invalid device pointer"},
+    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources", "too many resources requested for launch"},
+    {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
+    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
+    {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
+    {cudaErrorIllegalInstruction, "cudaErrorIllegalInstruction", "an illegal instruction was encountered"},
+    {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "cluster misconfiguration"}};
+}  // namespace
+
+const char* cudaGetErrorName(cudaError_t error) {
+  const auto found = std::ranges::find(ERRORS, error, &Named::error);
+  return found == std::end(ERRORS) ? "cudaErrorUnknown" : found->name;
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  const auto found = std::ranges::find(ERRORS, error, &Named::error);
+  return found == std::end(ERRORS) ? "unrecognized error code" : found->text;
 }

@@ -3,15 +3,8 @@
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/cluster.hpp"
-#include "common/emulator/words.hpp"
 
 namespace lab::cpu {
-
-std::string hex(std::uint32_t value) {
-  std::ostringstream text;
-  text << "0x" << std::hex << value;
-  return text.str();
-}
 
 Wait Block::waits_in(const Fiber& fiber) const {
   if (fiber.mbarrier >= 0) return mbarriers_.wait_of(fiber.mbarrier);
@@ -68,15 +61,12 @@ std::string Block::where_lanes_stand(Hang& hang) const {
     while (others) {
       const Fiber& first = fibers_[w * LANES + __builtin_ctz(others)];
       const Wait wait = waits_in(first);
-      const auto place = [](const Fiber& fiber) {
-        const SourceLine line = source_line(fiber.waits_at);
-        return std::pair(line.file, line.line);
-      };
       std::uint32_t alike = 0;
       for (std::uint32_t rest = others; rest; rest &= rest - 1) {
         const Fiber& fiber = fibers_[w * LANES + __builtin_ctz(rest)];
         // Not by waits_at: a compiler may make two calls of one in the source.
-        if (fiber.mbarrier == first.mbarrier && place(fiber) == place(first) && waits_in(fiber) == wait)
+        if (fiber.mbarrier == first.mbarrier && place_text(fiber.waits_at) == place_text(first.waits_at) &&
+            waits_in(fiber) == wait)
           alike |= 1u << fiber.lane;
       }
       add(w, alike, wait);

@@ -141,7 +141,6 @@ LAB_ON_PATH void Block::meet(Collective kind, std::uint32_t mask, Complete compl
   Warp& warp = warps_[fiber.warp];
   const std::uint32_t lane = 1u << fiber.lane;
   fiber.waits_at = pc;
-  ++lane_collectives_;
   if (warp.exited && lets_leave(kind)) mask &= ~warp.exited;
   Rendezvous* meeting = &warp.meeting[0];
   // Mostly the lanes before this one have opened the warp's only meeting. No lane of its mask has returned (leave()).

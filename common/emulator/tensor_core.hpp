@@ -12,7 +12,6 @@
 // 2^-133 under the largest exponent no fp16 input can reach. `make probe what=mma` holds it against the GPU at hand.
 #pragma once
 #include <cstdint>
-#include <vector>
 
 #include "common/fp16.hpp"
 
@@ -34,18 +33,16 @@ inline constexpr std::uint32_t TENSOR_CORE_NAN = 0x7FFFFFFFu;
 // TensorCore::fast adds in fp32, i ascending, and c last. This is the definition; mma_tile below is the fast way.
 float tensor_core_dot(const fp16* a, const fp16* b, float c, int k, TensorCore tensor_core);
 
-// Vector lengths, in floats, that this machine has for the functions below, the quickest first. All give the same
-// bits.
-const std::vector<int>& tile_lanes();
-int best_tile_lanes();
+// The functions below are there with AVX2 and without, and give the same bits.
+bool machine_has_avx2();
 
 // One m16n8k16 product, its operands converted once: value, and exponent (1 - 15 for subnormals, NONE for zero).
 class MmaA {
  public:
-  void set(const std::uint16_t (&bits)[16][16], int lanes = best_tile_lanes());  // [row][k]
+  void set(const std::uint16_t (&bits)[16][16], bool with_avx2 = machine_has_avx2());  // [row][k]
 
  private:
-  friend void mma_tile(const MmaA&, const class MmaB&, float (&)[16][8], int);
+  friend void mma_tile(const MmaA&, const class MmaB&, float (&)[16][8], bool);
   alignas(32) std::uint16_t bits_[16][16];
   alignas(32) float value_[16][16];
   alignas(32) std::int16_t exponent_[16][16];
@@ -53,10 +50,10 @@ class MmaA {
 };
 class MmaB {
  public:
-  void set(const std::uint16_t (&bits)[16][8], int lanes = best_tile_lanes());  // [k][column]
+  void set(const std::uint16_t (&bits)[16][8], bool with_avx2 = machine_has_avx2());  // [k][column]
 
  private:
-  friend void mma_tile(const MmaA&, const MmaB&, float (&)[16][8], int);
+  friend void mma_tile(const MmaA&, const MmaB&, float (&)[16][8], bool);
   friend void mma_tile_bf16(const std::uint16_t (&)[16][16], const MmaB&, float (&)[16][8]);
   alignas(32) std::uint16_t bits_[16][8];
   alignas(32) float value_[16][8];
@@ -64,7 +61,7 @@ class MmaB {
   alignas(16) std::uint32_t special_[8];  // all ones where the column does
 };
 // c += a b; every element equals sm_90's tensor_core_dot of its row and column.
-void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], int lanes = best_tile_lanes());
+void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], bool with_avx2 = machine_has_avx2());
 // The same where the bits are bfloat16s: exact products, summed as doubles and cut off to a float. A GPU keeps fewer bits
 // of the smaller ones.
 void mma_tile_bf16(const std::uint16_t (&a)[16][16], const MmaB& b, float (&c)[16][8]);

@@ -1,75 +1,72 @@
-// The fast way of a tensor core's tile, included twice by tensor_core.cpp: for vectors of four floats, which every
-// machine has, and of eight. Float, Int and UInt are the vectors, PIECES of them make eight columns; widen() gives
-// those of one piece.
+// The fast way of a tensor core's tile, included twice by tensor_core.cpp: as any machine computes it, and with AVX2.
 
-inline Float floats_at(const float* from) {
-  Float vector;
-  std::memcpy(&vector, from, sizeof vector);
-  return vector;
+// Sixteen halves. Returns lanes that are all ones where an infinity or a NaN is.
+inline __attribute__((always_inline)) Halves convert(const std::uint16_t* bits, float* value, std::int16_t* exponent) {
+  const auto halves = load<Halves>(bits);
+  const Halves field = halves >> 10 & 31u;
+  // The field of a subnormal counts as 1: subtracting the mask adds it.
+  const auto zero = Halves((halves & 0x7FFFu) == 0), real = field - Halves(field == 0) - 15u;
+  const Halves exponents = (zero & std::uint16_t(NONE)) | (~zero & real);
+  std::memcpy(exponent, &exponents, sizeof exponents);
+#ifdef __F16C__
+  for (int i = 0; i < 16; i += 8) {
+    const Float floats = __builtin_ia32_vcvtph2ps256(load<Short>(bits + i));
+    std::memcpy(value + i, &floats, sizeof floats);
+  }
+#else
+  for (int i = 0; i < 16; ++i) value[i] = to_float({bits[i]});
+#endif
+  return Halves(field == 31u);
 }
-inline UInt words_at(const void* from) {
-  UInt vector;
-  std::memcpy(&vector, from, sizeof vector);
-  return vector;
+inline void convert_a(const std::uint16_t (&bits)[16][16], float (&value)[16][16], std::int16_t (&exponent)[16][16],
+                      bool (&special)[16]) {
+  for (int row = 0; row < 16; ++row) special[row] = any(convert(bits[row], value[row], exponent[row]));
 }
-inline UInt chosen(const UInt& mask, const UInt& yes, const UInt& no) { return (mask & yes) | (~mask & no); }
+inline void convert_b(const std::uint16_t (&bits)[16][8], float (&value)[16][8], std::int16_t (&exponent)[16][8],
+                      std::uint32_t (&special)[8]) {
+  Halves found{};  // of even and of odd k
+  for (int k = 0; k < 16; k += 2) found |= convert(bits[k], value[k], exponent[k]);
+  for (int column = 0; column < 8; ++column) special[column] = found[column] | found[column + 8] ? ~0u : 0u;
+}
+
 inline UInt power_of_two(const Int& exponent) { return UInt((exponent + 127) << 23); }
-inline bool any(const UInt& lanes) {
-  std::uint64_t words[sizeof lanes / 8], all = 0;
-  std::memcpy(words, &lanes, sizeof lanes);
-  for (const std::uint64_t word : words) all |= word;
-  return all != 0;
-}
 
-// c += a b, exactly as the tensor core gives it.
-inline void exact_tile(const TileOperands& x, float (&c)[16][8], TensorCoreModel model) {
-  constexpr int LANES = 8 / PIECES;
-  const int fraction = 23 + model.extra;
-  for (int row = 0; row < 16; ++row)
-    for (int first = 0; first < 16; first += model.block) {
-      const int end = first + model.block;
-      Short8 largest = Short8{} + std::int16_t(2 * NONE);
-      for (int k = first; k < end; ++k) {
-        const Short8 exponent = x.a_exponent[row][k] + load<Short8>(x.b_exponent[k]);
-        largest = exponent > largest ? exponent : largest;
-      }
-      Int unit[PIECES];
-      UInt sum[PIECES] = {};  // unsigned: where an infinity takes part it is nonsense, and may wrap
-      Float scale[PIECES];
-      for (int piece = 0; piece < PIECES; ++piece) {
-        const auto before = Int(words_at(&c[row][LANES * piece]));
-        const Int of_c = (before >> 23 & 255) - 127;  // of a zero: below that of any product
-        const Int of_product = widen(largest, piece);
-        unit[piece] = (of_product > of_c ? of_product : of_c) - fraction;
-        // Where there is no product the scale may be anything: the sum is zero, and c stays as it is.
-        const Int up = -unit[piece];
-        scale[piece] = Float(power_of_two(up < 127 ? up : Int{} + 127));
-      }
-      // Multiplied by a power of two, an exact product stays exact; the conversion to integer cuts it off.
-      for (int k = first; k < end; ++k)
-        for (int piece = 0; piece < PIECES; ++piece)
-          sum[piece] +=
-              UInt(__builtin_convertvector(x.a[row][k] * floats_at(&x.b[k][LANES * piece]) * scale[piece], Int));
-      for (int piece = 0; piece < PIECES; ++piece) {
-        float* const result = &c[row][LANES * piece];
-        const Float before = floats_at(result);
-        const auto total = Int(sum[piece] + UInt(__builtin_convertvector(before * scale[piece], Int)));
-        // The conversion to float rounds: one step back where it went up.
-        const Int sign = total >> 31;
-        const auto magnitude = Int(UInt(total ^ sign) - UInt(sign));
-        const auto rounded = __builtin_convertvector(magnitude, Float);
-        const auto cut = Float(Int(rounded) + (__builtin_convertvector(rounded, Int) > magnitude));
-        const auto after = UInt(cut * Float(power_of_two(unit[piece]))) | (UInt(sign) << 31);
-        const auto no_product = UInt(widen(largest, piece) < NO_PRODUCT);
-        const UInt done = chosen(no_product, UInt(before + 0.0f), after);  // -0 becomes 0
-        const auto products = Int(sum[piece]);  // with c, one beyond 2^30 might pass 2^31: the definition takes it
-        const Int too_large = (products > (1 << 30)) | (products < -(1 << 30));
-        const UInt special = UInt(too_large) | UInt((UInt(before) & 0x7F800000u) == 0x7F800000u) |
-                             words_at(x.b_special + LANES * piece) | (x.a_special[row] ? ~0u : 0u);
-        std::memcpy(result, &done, sizeof done);
-        if (!any(special)) continue;
-        for (int i = 0; i < LANES; ++i)
-          if (special[i]) result[i] = element_by_definition(x, row, LANES * piece + i, first, before[i], model);
-      }
+// c += a b, exactly as an sm_90's tensor core gives it.
+inline void exact_tile(const TileOperands& x, float (&c)[16][8]) {
+  constexpr TensorCoreModel MODEL = model_of(TensorCore::sm_90);
+  static_assert(MODEL.block == 16);
+  for (int row = 0; row < 16; ++row) {
+    Short largest_product = Short{} + std::int16_t(2 * NONE);
+    for (int k = 0; k < 16; ++k) {
+      const Short exponent = x.a_exponent[row][k] + load<Short>(x.b_exponent[k]);
+      largest_product = exponent > largest_product ? exponent : largest_product;
     }
+    const Int largest = __builtin_convertvector(largest_product, Int);
+    const auto before = load<Float>(c[row]);
+    const Int of_c = (Int(before) >> 23 & 255) - 127;  // of a zero: below that of any product
+    const Int unit = (largest > of_c ? largest : of_c) - (23 + MODEL.extra);
+    // Where there is no product the scale may be anything: the sum is zero, and c stays as it is.
+    const Int up = -unit;
+    const auto scale = Float(power_of_two(up < 127 ? up : Int{} + 127));
+    // Multiplied by a power of two, an exact product stays exact; the conversion to integer cuts it off.
+    UInt sum{};  // unsigned: where an infinity takes part it is nonsense, and may wrap
+    for (int k = 0; k < 16; ++k) sum += UInt(__builtin_convertvector(x.a[row][k] * load<Float>(x.b[k]) * scale, Int));
+    const auto total = Int(sum + UInt(__builtin_convertvector(before * scale, Int)));
+    // The conversion to float rounds: one step back where it went up.
+    const Int sign = total >> 31;
+    const auto magnitude = Int(UInt(total ^ sign) - UInt(sign));
+    const auto rounded = __builtin_convertvector(magnitude, Float);
+    const auto cut = Float(Int(rounded) + (__builtin_convertvector(rounded, Int) > magnitude));
+    const auto after = UInt(cut * Float(power_of_two(unit))) | (UInt(sign) << 31);
+    const auto no_product = UInt(largest < NO_PRODUCT);
+    const UInt done = (no_product & UInt(before + 0.0f)) | (~no_product & after);  // -0 becomes 0
+    const auto products = Int(sum);  // with c, one beyond 2^30 might pass 2^31: the definition takes it
+    const UInt special = UInt((products > (1 << 30)) | (products < -(1 << 30))) |
+                         UInt((UInt(before) & 0x7F800000u) == 0x7F800000u) | load<UInt>(x.b_special) |
+                         (x.a_special[row] ? ~0u : 0u);
+    std::memcpy(c[row], &done, sizeof done);
+    if (!any(special)) continue;
+    for (int i = 0; i < 8; ++i)
+      if (special[i]) c[row][i] = element_by_definition(x, row, i, before[i]);
+  }
 }

@@ -1,13 +1,10 @@
 // cp.async.bulk and cp.async.bulk.tensor on the CPU: what may be asked for, and where a box's bytes go.
-#include "common/ptx/tma.cuh"
-
 #include <algorithm>
 #include <cstring>
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/cluster_access.hpp"
 #include "common/emulator/memory.hpp"
-#include "common/ptx/cluster.cuh"
 #include "common/wgmma_layout.hpp"
 
 namespace lab::cpu {
@@ -129,14 +126,14 @@ void count(const BulkCopy& copy) {
   block.counting()->instruction(copy.store ? Counted::tma_store : Counted::tma_load, block.self().warp, copy.pc, tally);
 }
 
-BulkCopy box(bool store, void* shared, const TensorMap* map, const int* at, int rank, std::uintptr_t pc) {
+BulkCopy box(bool store, void* shared, const CUtensorMap* map, const int* at, int rank, std::uintptr_t pc) {
   BulkCopy copy;
   copy.store = store, copy.tensor = true, copy.shared = static_cast<std::byte*>(shared), copy.map = *map, copy.pc = pc;
   const TensorShape& shape = copy.map.shape;
   if (!shape.box[0] || shape.rank != rank)
     refuse(Finding::Kind::out_of_bounds,
            spelt(rank) + (shape.box[0] ? " with the map of a " + std::to_string(shape.rank) + "-D tensor"
-                                       : " with a map that make_tensor_map has not made"),
+                                       : " with a map that cuTensorMapEncodeTiled has not made"),
            pc);
   std::copy_n(at, rank, copy.at);
   copy.bytes = rows_of(shape) * shape.box[0] * std::uint32_t(sizeof(half));
@@ -182,14 +179,14 @@ void move_box(const BulkCopy& copy, std::size_t window_address) {
 
 // --- the PTX wrappers' entry points ---------------------------------------------------------------------------
 
-void tma_load(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier) {
+void tma_load(void* shared, const CUtensorMap* map, const int* at, int rank, void* barrier) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   BulkCopy copy = box(false, shared, map, at, rank, pc);
   copy.mbarrier = this_block()->mbarriers().find(barrier, spelt(rank).c_str(), pc);
   this_block()->engine().issue(copy);
 }
 
-void tma_load_multicast(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier,
+void tma_load_multicast(void* shared, const CUtensorMap* map, const int* at, int rank, void* barrier,
                         std::uint16_t blocks) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& own = *this_block();
@@ -212,12 +209,12 @@ void tma_load_multicast(void* shared, const TensorMap* map, const int* at, int r
   for (const auto& [reached, copy] : copies) reached.target.engine().issue_from(reached.thread, copy);
 }
 
-void tma_store(const TensorMap* map, const void* shared, const int* at, int rank) {
+void tma_store(const CUtensorMap* map, const void* shared, const int* at, int rank) {
   this_block()->engine().issue(
       box(true, const_cast<void*>(shared), map, at, rank, caller(__builtin_return_address(0))));
 }
 
-void bulk_load(void* shared, const void* global, unsigned bytes, ptx::MBarrier* barrier) {
+void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   BulkCopy copy = contiguous(false, shared, const_cast<void*>(global), bytes, pc);
   copy.mbarrier = this_block()->mbarriers().find(barrier, "cp.async.bulk", pc);
@@ -234,7 +231,6 @@ void bulk_wait(unsigned groups_left, bool) {  // a store reads and writes at onc
   this_block()->engine().wait(groups_left, caller(__builtin_return_address(0)));
 }
 
-void prefetch_tensor_map(const TensorMap*) {}
 void fence_proxy_async() {
   Block& block = *this_block();
   if (block.checking()) block.shadow().fence_proxy_async(block.thread_id());

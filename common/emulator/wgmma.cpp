@@ -9,15 +9,6 @@ constexpr std::uint32_t WHOLE_WARP = 0xFFFFFFFFu;
 
 }  // namespace
 
-std::uint32_t shared_window(const void* pointer) {
-  Block& block = *this_block();
-  if (!block.shared().contains(pointer) || block.shared().offset(pointer) < SharedMemory::DYNAMIC)
-    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds,
-               "the shared-window address of something that does not lie in dynamic shared memory",
-               caller(__builtin_return_address(0)));
-  return std::uint32_t(block.shared().window_address(pointer));
-}
-
 void wgmma(float* d, int n, std::uint64_t a_descriptor, const unsigned* a_registers, std::uint64_t b_descriptor,
            bool b_mn_major, bool accumulate, bool bf16) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));

@@ -10,6 +10,8 @@ struct Refused {
   std::string_view word, instead;
 };
 inline constexpr std::string_view NO_GRID = "no synchronisation of a whole grid: end the kernel, and launch another";
+inline constexpr std::string_view NO_LIBCUXX =
+    "libcu++ is not read: use __syncthreads, cp.async and mbarriers by asm, or cooperative groups";
 inline constexpr Refused REFUSED[] = {
     {"cudaTextureObject_t", "no textures: read the array itself"},
     {"cudaSurfaceObject_t", "no surfaces: write the array itself"},
@@ -31,7 +33,7 @@ inline constexpr Refused REFUSED_HEADERS[] = {
     {"cute/", "CuTe is not read"},
     {"torch/", "PyTorch is not read: call the kernel from a main()"},
     {"ATen/", "PyTorch is not read: call the kernel from a main()"},
-    {"cuda/", "libcu++ is not read: use __syncthreads, cp.async and mbarriers by asm, or cooperative groups"},
+    {"cuda/", NO_LIBCUXX},
     {"cublas", "cuBLAS is not read: compare with a loop on the CPU"},
     {"cudnn", "cuDNN is not read: compare with a loop on the CPU"},
     {"curand", "cuRAND is not read: make random numbers on the CPU"},

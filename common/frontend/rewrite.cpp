@@ -14,27 +14,18 @@
 #include <iostream>
 #include <iterator>
 #include <map>
-#include <set>
 
+#include "common/frontend/declarations.hpp"
 #include "common/frontend/ptx.hpp"
 #include "common/frontend/refused.hpp"
-#include "common/frontend/tokens.hpp"
 
 namespace lab::frontend {
 namespace {
 
-class Rewriter {
+class Rewriter : Declarations {
  public:
-  Rewriter(Source source, std::string root) : tokens_(std::move(source.tokens)), files_(std::move(source.files)) {
-    for (const std::string& file : files_) {  // the lab's own device code, common/*.cuh, is CUDA
-      const bool ours =
-          file.starts_with(root + "/common/") || file.starts_with("common/") || file.starts_with("./common/");
-      foreign_.push_back((ours && !file.ends_with(".cuh")) || file.starts_with("/usr/") || file.starts_with("<"));
-    }
-  }
-
+  using Declarations::Declarations;
   std::string run() {
-    find_cluster_dims(), find_functions(), find_shared_structs();
     std::string out;
     while (at_ < tokens_.size()) out += next();
     return out;
@@ -42,33 +33,6 @@ class Rewriter {
   const std::vector<std::string>& unread() const { return unread_; }
 
  private:
-  using Index = std::size_t;
-  const Token& token(Index i) const {
-    static const Token end{Kind::space, "", 0, 0};
-    return i < tokens_.size() ? tokens_[i] : end;
-  }
-  Index skip_space(Index i) const {
-    while (i < tokens_.size() && tokens_[i].kind == Kind::space) ++i;
-    return i;
-  }
-  Index before(Index i) const {  // the last token before i that is none of space; npos if there is none
-    while (i-- > 0)
-      if (tokens_[i].kind != Kind::space) return i;
-    return NONE;
-  }
-  static constexpr Index NONE = ~Index(0);
-  bool is_foreign(Index i) const {
-    return !files_.empty() && token(i).file < int(foreign_.size()) && foreign_[std::size_t(token(i).file)];
-  }
-  // The token that closes the bracket at i.
-  Index closing(Index i) const {
-    int depth = 0;
-    for (; i < tokens_.size(); ++i) {
-      if (tokens_[i].is("(") || tokens_[i].is("[") || tokens_[i].is("{")) ++depth;
-      if ((tokens_[i].is(")") || tokens_[i].is("]") || tokens_[i].is("}")) && --depth == 0) return i;
-    }
-    return tokens_.size();
-  }
   // Text of [from, to), itself rewritten. Line breaks stay, so that lines do.
   std::string text(Index from, Index to) {
     std::string out;
@@ -83,16 +47,6 @@ class Rewriter {
     for (const char c : text(from, to)) out += c == '\n' ? ' ' : c;
     return out;
   }
-  std::string lines_of(Index from, Index to) const {  // the line breaks that a replacement owes
-    std::string out;
-    for (Index i = from; i < to; ++i)
-      for (const char c : token(i).text) out += c == '\n' ? "\n" : "";
-    return out;
-  }
-  std::string place(Index i) const {
-    return files_.empty() ? "" : files_[std::size_t(token(i).file)] + ":" + std::to_string(token(i).line);
-  }
-
   std::string next() {
     const Index i = at_;
     const Token& t = tokens_[i];
@@ -114,6 +68,9 @@ class Rewriter {
     for (const Refused& refused : REFUSED)
       if (t.kind == Kind::word && t.is(refused.word) && !is_member(i))
         unread_.push_back(place(i) + ": " + t.text + ": " + std::string(refused.instead));
+    if (t.is("cuda") && !has_cuda_ && !is_member(i) && token(skip_space(i + 1)).is("::"))
+      if (const std::string at = place(i) + ": cuda::"; unread_.empty() || !unread_.back().starts_with(at))
+        unread_.push_back(at + token(skip_space(skip_space(i + 1) + 1)).text + ": " + std::string(NO_LIBCUXX));
     if (t.is("__syncthreads") && t.kind == Kind::word && !is_member(i) && token(skip_space(i + 1)).is("(")) {
       ++at_;
       return "::lab::plain::at_site(" + std::to_string(++sites_) + "), __syncthreads";
@@ -163,11 +120,6 @@ class Rewriter {
     return tokens_[at_++].text;
   }
 
-  bool is_member(Index i) const {
-    const Index b = before(i);
-    return b != NONE && (tokens_[b].is(".") || tokens_[b].is("->") || tokens_[b].is("::"));
-  }
-
   // --- launches --------------------------------------------------------------------------------------------------------
   // From a name with its templates' arguments and members to a <<<; NONE if it does not come to one.
   Index launch_of(Index i) const {
@@ -188,27 +140,6 @@ class Rewriter {
         return NONE;
       }
     }
-  }
-  // Behind the > that closes the < at i; NONE if this is no list of template arguments.
-  Index after_template(Index i) const {
-    int depth = 0;
-    for (; i < tokens_.size(); ++i) {
-      const Token& t = tokens_[i];
-      if (t.is("(") || t.is("[") || t.is("{"))
-        i = closing(i);
-      else if (t.is("<"))
-        ++depth;
-      else if (t.is(">"))
-        --depth;
-      else if (t.is(">>"))
-        depth -= 2;
-      else if (t.is(">>>"))
-        depth -= 3;
-      else if (t.is(";") || t.is("&&") || t.is("||") || t.is("}"))
-        return NONE;
-      if (depth <= 0) return i + 1;
-    }
-    return NONE;
   }
   std::string launch(Index from, Index chevron) {
     Index close = chevron + 1;
@@ -258,49 +189,6 @@ class Rewriter {
       if (tokens_[k].kind != Kind::space) name += tokens_[k].text;
     at_ = open + 1;
     return "::lab::plain::launch_ex(::lab::plain::instance(\"" + name + "\", __PRETTY_FUNCTION__), ";
-  }
-
-  // Of each token, whether a { of a function is open, and whether it is a kernel's.
-  void find_functions() {
-    std::vector<bool> open;
-    Index last = NONE;  // token that is none of space
-    int functions = 0;
-    bool kernel = false;  // the function that is open, or comes next
-    std::string name;     // the kernel's
-    for (Index i = 0; i < tokens_.size(); ++i) {
-      in_function_.push_back(functions > 0), in_kernel_.push_back(kernel && functions > 0);
-      if (tokens_[i].kind == Kind::space) continue;
-      if (functions == 0) kernel = tokens_[i].is("__global__") || (kernel && !tokens_[i].is(";"));
-      if (functions == 0 && tokens_[i].is("__global__")) name = kernel_name(i);
-      if (tokens_[i].is("{")) {
-        bool is_one = false;
-        for (const std::string_view word : {")", "const", "noexcept", "else", "do", "mutable"})
-          is_one = is_one || (last != NONE && tokens_[last].is(word));
-        if (functions == 0 && kernel && is_one) kernel_bodies_[i] = name;
-        open.push_back(is_one), functions += is_one;
-      } else if (tokens_[i].is("}") && !open.empty()) {
-        functions -= open.back(), open.pop_back();
-        kernel = kernel && functions > 0;
-      }
-      last = i;
-    }
-  }
-  // Before the first ( behind `at` that belongs to no attribute.
-  std::string kernel_name(Index at) const {
-    for (; at < tokens_.size(); ++at) {
-      if (!tokens_[at].is("(")) continue;
-      const Token& name = tokens_[before(at)];
-      if (!name.is("__launch_bounds__") && !name.is("__cluster_dims__")) return name.text;
-      at = closing(at);
-    }
-    return "";
-  }
-  void find_cluster_dims() {
-    for (Index i = 0; i < tokens_.size(); ++i) {
-      if (!tokens_[i].is("__cluster_dims__")) continue;
-      const Index open = skip_space(i + 1), close = closing(open);
-      cluster_dims_[kernel_name(close + 1)] = flat(open + 1, close);
-    }
   }
 
   // --- shared memory -----------------------------------------------------------------------------------------------------
@@ -378,59 +266,6 @@ class Rewriter {
     return false;
   }
 
-  // A struct that the dynamic shared memory is read as,
-  //   extern __shared__ char shared[];  Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
-  // tells its members: a function is added to it, before the } that ends it.
-  void find_shared_structs() {
-    std::set<std::string> names;
-    for (Index i = 0; i < tokens_.size(); ++i)
-      if (tokens_[i].is("reinterpret_cast") && !is_foreign(i))
-        if (const Index type = skip_space(skip_space(i + 1) + 1); token(type).kind == Kind::word)
-          names.insert(token(type).text);
-    for (Index i = 0; i < tokens_.size(); ++i) {
-      if (!tokens_[i].is("struct") || is_foreign(i)) continue;
-      const Index name = skip_space(i + 1);
-      if (!names.contains(token(name).text)) continue;
-      Index open = name;
-      while (open < tokens_.size() && !tokens_[open].is("{") && !tokens_[open].is(";")) ++open;
-      if (!token(open).is("{")) continue;
-      const Index close = closing(open);
-      std::string told;
-      for (const std::string& member : members(open + 1, close))
-        told += "lab_tell(\"" + member + "\", &" + tokens_[name].text + "::" + member + "); ";
-      if (told.empty()) continue;
-      structs_.insert(tokens_[name].text);
-      members_before_[close] = "template <class LabTell> static void lab_members(LabTell lab_tell) { " + told + "} ";
-    }
-  }
-  // The names of the data that a struct's body, [from, to), declares.
-  std::vector<std::string> members(Index from, Index to) const {
-    std::vector<std::string> found;
-    Index last = NONE;  // the member's name, so far
-    bool skip = false;  // a statement that declares no data
-    for (Index m = from; m < to; ++m) {
-      const Token& t = tokens_[m];
-      if (t.kind == Kind::space) continue;
-      if (t.is("static") || t.is("using") || t.is("static_assert") || t.is("typedef") || t.is("template")) skip = true;
-      if (t.is("(") || t.is("{")) {
-        m = closing(m);
-        continue;
-      }
-      if (t.is("<") && !skip)
-        if (const Index after = after_template(m); after != NONE) {
-          m = after - 1;
-          continue;
-        }
-      if (t.kind == Kind::word && !t.is("alignas")) last = m;
-      if (!t.is("[") && !t.is(",") && !t.is(";")) continue;
-      if (!skip && last != NONE) found.push_back(tokens_[last].text);
-      last = NONE;
-      while (tokens_[m].is("[")) m = skip_space(closing(m) + 1);
-      if (tokens_[m].is(";")) skip = false;
-    }
-    return found;
-  }
-
   // extern __shared__ T name[];
   std::string dynamic_shared() {
     const Index begin = at_;
@@ -504,15 +339,7 @@ class Rewriter {
            lines_of(begin, close + 1);
   }
 
-  std::vector<Token> tokens_;
-  std::vector<std::string> files_;
-  std::vector<char> foreign_;
-  std::vector<bool> in_function_, in_kernel_;
-  std::map<std::string, std::string> cluster_dims_;   // of kernels
-  std::map<Index, std::string> kernel_bodies_;        // their {, and their names
   std::map<std::string, std::string> at_file_scope_;  // shared variables: what stands for their names
-  std::set<std::string> structs_;                     // of shared memory
-  std::map<Index, std::string> members_before_;       // what comes before their }
   std::vector<std::string> unread_;
   Index at_ = 0;
   int number_ = 0, sites_ = 0;

@@ -11,83 +11,42 @@
 //   unless it says otherwise, and a release by another block's thread needs a scope that includes both threads. (PTX
 //   ISA, "Morally strong operations"; "st.async": its complete-tx "has .release semantics at the .cluster scope".)
 #pragma once
+#include <cuda.h>
+
 #include "common/ptx/mbarrier.cuh"
-#include "common/tensor_map.hpp"
 #include "common/tile.cuh"
-#ifndef __CUDACC__
-#include "common/cpu/instructions.h"
-#endif
 
 namespace lab::ptx {
 
-#ifndef LAB_EMULATED  // plain CUDA on the CPU has the functions at the end
-#ifdef __CUDACC__
-// A place in the shared memory of a block of the cluster.
-struct RemoteShared {
-  unsigned address;  // in the cluster's window, shared::cluster
-};
-#endif
-__device__ __forceinline__ RemoteShared operator+(RemoteShared at, unsigned bytes) {
-#ifdef __CUDACC__
-  at.address += bytes;
-#else
-  at.offset += bytes;
-#endif
-  return at;
-}
-#endif
-
 // %cluster_ctarank: of this block in its cluster, x first; 0 without a cluster.
 __device__ __forceinline__ unsigned cluster_rank() {
-#ifdef __CUDACC__
   unsigned rank;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
-#else
-  return cpu::cluster_rank();
-#endif
 }
 
 // %cluster_nctarank: blocks in the cluster.
 __device__ __forceinline__ unsigned cluster_size() {
-#ifdef __CUDACC__
   unsigned size;
   asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
   return size;
-#else
-  return cpu::cluster_size();
-#endif
 }
 
 // barrier.cluster.arrive.release.aligned: by every thread of every block, by all lanes of a warp together. A thread
 // that has returned counts as arrived.
 __device__ __forceinline__ void cluster_arrive() {
-#ifdef __CUDACC__
   asm volatile("barrier.cluster.arrive.release.aligned;" : : : "memory");
-#else
-  cpu::cluster_arrive(true);
-#endif
 }
 
 // barrier.cluster.arrive.relaxed.aligned: the same, and it says no more than that the block has started and, after
 // fence_mbarrier_init(), that the thread's mbarriers are initialised. Earlier stores of the thread are not published;
 // so it need not wait for it, as the release does: that is compiled to a fence for the whole GPU.
 __device__ __forceinline__ void cluster_arrive_relaxed() {
-#ifdef __CUDACC__
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" : : : "memory");
-#else
-  cpu::cluster_arrive(false);
-#endif
 }
 
 // barrier.cluster.wait.acquire.aligned: until all have arrived. Once after each arrival.
-__device__ __forceinline__ void cluster_wait() {
-#ifdef __CUDACC__
-  asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory");
-#else
-  cpu::cluster_wait();
-#endif
-}
+__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory"); }
 
 // Both: every thread waits until all have arrived.
 __device__ __forceinline__ void cluster_sync() {
@@ -95,76 +54,9 @@ __device__ __forceinline__ void cluster_sync() {
   cluster_wait();
 }
 
-#ifndef LAB_EMULATED
-// mapa.shared::cluster.u32: where `mine`, a place in this block's shared memory, lies in that of block `rank`.
-__device__ __forceinline__ RemoteShared mapa(const void* mine, unsigned rank) {
-#ifdef __CUDACC__
-  RemoteShared theirs;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs.address) : "r"(shared_address(mine)), "r"(rank));
-  return theirs;
-#else
-  return cpu::map_shared(mine, rank);
-#endif
-}
-
-// st.shared::cluster: a plain store into that block's memory; a float4 wants 16 bytes' alignment.
-__device__ __forceinline__ void remote_store(RemoteShared to, float value) {
-#ifdef __CUDACC__
-  asm volatile("st.shared::cluster.f32 [%0], %1;" : : "r"(to.address), "f"(value) : "memory");
-#else
-  cpu::remote_store(to, &value, sizeof value);
-#endif
-}
-__device__ __forceinline__ void remote_store(RemoteShared to, float4 value) {
-#ifdef __CUDACC__
-  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};"
-               :
-               : "r"(to.address), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
-               : "memory");
-#else
-  cpu::remote_store(to, &value, sizeof value);
-#endif
-}
-
-// ld.shared::cluster: a plain load.
-__device__ __forceinline__ float remote_load(RemoteShared from) {
-  float value;
-#ifdef __CUDACC__
-  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(value) : "r"(from.address) : "memory");
-#else
-  cpu::remote_load(from, &value, sizeof value);
-#endif
-  return value;
-}
-
-// st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32: the thread goes on, and when the 16 bytes are there,
-// `barrier`, which lies in the same block's memory as `to`, counts them.
-__device__ __forceinline__ void st_async(RemoteShared to, float4 value, RemoteShared barrier) {
-#ifdef __CUDACC__
-  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];"
-               :
-               : "r"(to.address), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w), "r"(barrier.address)
-               : "memory");
-#else
-  cpu::remote_store_async(to, &value, sizeof value, barrier);
-#endif
-}
-
-// mbarrier.arrive.release.cluster.shared::cluster.b64: one arrival at another block's barrier.
-__device__ __forceinline__ void mbarrier_arrive(RemoteShared barrier) {
-#ifdef __CUDACC__
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" : : "r"(barrier.address) : "memory");
-#else
-  cpu::remote_arrive(barrier);
-#endif
-}
-
-#endif
-
 // mbarrier.try_wait.parity.acquire.cluster: mbarrier_wait() for a barrier at which threads of other blocks arrive or
 // st_async counts.
-__device__ __forceinline__ void mbarrier_wait_cluster(MBarrier* barrier, unsigned parity) {
-#ifdef __CUDACC__
+__device__ __forceinline__ void mbarrier_wait_cluster(MBarrier& barrier, unsigned parity) {
   unsigned done = 0;
   while (!done)
     asm volatile(
@@ -174,33 +66,20 @@ __device__ __forceinline__ void mbarrier_wait_cluster(MBarrier* barrier, unsigne
         "selp.u32 %0, 1, 0, complete;\n"
         "}\n"
         : "=r"(done)
-        : "r"(shared_address(barrier)), "r"(parity)
+        : "r"(shared_address(&barrier)), "r"(parity)
         : "memory");
-#else
-  cpu::mbarrier_wait(barrier, parity, true);
-#endif
 }
 
 // cp.async.bulk.tensor.2d ... .multicast::cluster: tma_load_2d() for several blocks at once: into each of `blocks` (bit
 // r: rank r), at the place where `shared` lies in this one, and counted by the barrier where `barrier` lies.
-__device__ __forceinline__ void tma_load_2d_multicast(void* shared, const TensorMap* map, int x, int y,
-                                                      MBarrier* barrier, std::uint16_t blocks) {
-#ifdef __CUDACC__
+__device__ __forceinline__ void tma_load_2d_multicast(void* shared, const CUtensorMap& map, int x, int y,
+                                                      MBarrier& barrier, std::uint16_t blocks) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
       "{%2, %3}], [%4], %5;"
       :
-      : "r"(shared_address(shared)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier)), "h"(blocks)
+      : "r"(shared_address(shared)), "l"(&map), "r"(x), "r"(y), "r"(shared_address(&barrier)), "h"(blocks)
       : "memory");
-#else
-  const int at[2] = {x, y};
-  cpu::tma_load_multicast(shared, map, at, 2, barrier, blocks);
-#endif
-}
-
-#ifdef __CUDACC__
-__device__ __forceinline__ void mbarrier_wait_cluster(MBarrier& barrier, unsigned parity) {
-  mbarrier_wait_cluster(&barrier, parity);
 }
 
 // mapa.shared::cluster.u32: the address of `mine`, a place in this block's shared memory, in that of block `rank`.
@@ -238,6 +117,5 @@ __device__ __forceinline__ void st_async(void* to, unsigned rank, float4 value, 
                  "r"(address_in(rank, &barrier))
                : "memory");
 }
-#endif
 
 }  // namespace lab::ptx

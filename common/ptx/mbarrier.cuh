@@ -15,38 +15,26 @@
 #include <cstdint>
 
 #include "common/tile.cuh"
-#ifndef __CUDACC__
-#include "common/cpu/instructions.h"
-#endif
 
 namespace lab::ptx {
 
-// 8 bytes of shared memory, opaque. Carve it from the stage's plan: cursor.array<ptx::MBarrier>("full", SLOTS, 1).
+// 8 bytes of shared memory, opaque.
 struct alignas(8) MBarrier {
   std::uint64_t state;
 };
 
 // mbarrier.init.shared::cta.b64: by one thread, once.
-__device__ __forceinline__ void mbarrier_init(MBarrier* barrier, unsigned arrivals) {
-#ifdef __CUDACC__
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(shared_address(barrier)), "r"(arrivals) : "memory");
-#else
-  cpu::mbarrier_init(barrier, arrivals);
-#endif
+__device__ __forceinline__ void mbarrier_init(MBarrier& barrier, unsigned arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(shared_address(&barrier)), "r"(arrivals) : "memory");
 }
 
 // mbarrier.arrive.shared::cta.b64: one arrival, of the calling thread alone.
-__device__ __forceinline__ void mbarrier_arrive(MBarrier* barrier) {
-#ifdef __CUDACC__
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(shared_address(barrier)) : "memory");
-#else
-  cpu::mbarrier_arrive(barrier, 0, false);
-#endif
+__device__ __forceinline__ void mbarrier_arrive(MBarrier& barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(shared_address(&barrier)) : "memory");
 }
 
 // The same under a predicate: the lanes with `yes` arrive, and none of them branches.
-__device__ __forceinline__ void mbarrier_arrive_if(bool yes, MBarrier* barrier) {
-#ifdef __CUDACC__
+__device__ __forceinline__ void mbarrier_arrive_if(bool yes, MBarrier& barrier) {
   asm volatile(
       "{\n"
       ".reg .pred arrives;\n"
@@ -54,28 +42,20 @@ __device__ __forceinline__ void mbarrier_arrive_if(bool yes, MBarrier* barrier) 
       "@arrives mbarrier.arrive.shared::cta.b64 _, [%0];\n"
       "}\n"
       :
-      : "r"(shared_address(barrier)), "r"(unsigned(yes))
+      : "r"(shared_address(&barrier)), "r"(unsigned(yes))
       : "memory");
-#else
-  if (yes) cpu::mbarrier_arrive(barrier, 0, false);
-#endif
 }
 
 // mbarrier.arrive.expect_tx.shared::cta.b64: the phase also waits for `bytes` more bytes, and counts one arrival.
-__device__ __forceinline__ void mbarrier_arrive_expect_tx(MBarrier* barrier, unsigned bytes) {
-#ifdef __CUDACC__
+__device__ __forceinline__ void mbarrier_arrive_expect_tx(MBarrier& barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                :
-               : "r"(shared_address(barrier)), "r"(bytes)
+               : "r"(shared_address(&barrier)), "r"(bytes)
                : "memory");
-#else
-  cpu::mbarrier_arrive(barrier, bytes, true);
-#endif
 }
 
 // mbarrier.try_wait.parity.shared::cta.b64: true if the phase of that parity is complete; may first sleep a while.
-__device__ __forceinline__ bool mbarrier_try_wait(MBarrier* barrier, unsigned parity) {
-#ifdef __CUDACC__
+__device__ __forceinline__ bool mbarrier_try_wait(MBarrier& barrier, unsigned parity) {
   unsigned done;
   asm volatile(
       "{\n"
@@ -84,47 +64,21 @@ __device__ __forceinline__ bool mbarrier_try_wait(MBarrier* barrier, unsigned pa
       "selp.u32 %0, 1, 0, complete;\n"
       "}\n"
       : "=r"(done)
-      : "r"(shared_address(barrier)), "r"(parity)
+      : "r"(shared_address(&barrier)), "r"(parity)
       : "memory");
   return done != 0;
-#else
-  return cpu::mbarrier_try_wait(barrier, parity);
-#endif
 }
 
 // Returns when the phase of that parity is complete.
-__device__ __forceinline__ void mbarrier_wait(MBarrier* barrier, unsigned parity) {
-#ifdef __CUDACC__
+__device__ __forceinline__ void mbarrier_wait(MBarrier& barrier, unsigned parity) {
   while (!mbarrier_try_wait(barrier, parity)) {
   }
-#else
-  cpu::mbarrier_wait(barrier, parity, false);
-#endif
 }
 
 // fence.mbarrier_init.release.cluster: what this thread has initialised may be used by the copy engine, and, after a
 // barrier, by others.
 __device__ __forceinline__ void fence_mbarrier_init() {
-#ifdef __CUDACC__
   asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory");
-#else
-  cpu::fence_mbarrier_init();
-#endif
 }
-
-#ifdef __CUDACC__
-__device__ __forceinline__ void mbarrier_init(MBarrier& barrier, unsigned arrivals) {
-  mbarrier_init(&barrier, arrivals);
-}
-__device__ __forceinline__ void mbarrier_arrive(MBarrier& barrier) { mbarrier_arrive(&barrier); }
-__device__ __forceinline__ void mbarrier_arrive_if(bool yes, MBarrier& barrier) { mbarrier_arrive_if(yes, &barrier); }
-__device__ __forceinline__ void mbarrier_arrive_expect_tx(MBarrier& barrier, unsigned bytes) {
-  mbarrier_arrive_expect_tx(&barrier, bytes);
-}
-__device__ __forceinline__ bool mbarrier_try_wait(MBarrier& barrier, unsigned parity) {
-  return mbarrier_try_wait(&barrier, parity);
-}
-__device__ __forceinline__ void mbarrier_wait(MBarrier& barrier, unsigned parity) { mbarrier_wait(&barrier, parity); }
-#endif
 
 }  // namespace lab::ptx

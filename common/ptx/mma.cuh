@@ -12,103 +12,44 @@
 //     c[0]  C[g][2t]    c[1]  C[g][2t+1]  c[2]  C[g+8][2t]    c[3]  C[g+8][2t+1]
 //   So two C tiles side by side, packed to halves, are the A of a next product. common/mma_layout.hpp has it as tables.
 //
-// ldmatrix.sync.aligned.m8n8.x1/.x2/.x4[.trans].shared.b16: loads 8x8 matrices of halves from shared memory into the
+// ldmatrix.sync.aligned.m8n8.x4[.trans].shared.b16: loads four 8x8 matrices of halves from shared memory into the
 // registers that mma wants, sm_75 and later; as a plain load does, it orders nothing. (PTX ISA, "ldmatrix".)
 //
-//   Matrix i has 8 rows of 16 bytes; lane 8i + j gives the address of its row j, so x1 reads the `row` of lanes 0..7,
-//   x2 of 0..15, x4 of all; the other lanes' are ignored. Every row is 16-byte aligned and lies in shared memory.
+//   Matrix i has 8 rows of 16 bytes; lane 8i + j gives the address of its row j. Every row is 16-byte aligned and lies
+//   in shared memory.
 //   Lane l gets, of matrix i, with M its 8x8:
 //     plain    r[i] = M[l/4][2(l%4)], M[l/4][2(l%4)+1]     low half first
 //     .trans   r[i] = M[2(l%4)][l/4], M[2(l%4)+1][l/4]     the same of the transposed matrix
 //
-// stmatrix.sync.aligned.m8n8.x1/.x2/.x4[.trans].shared.b16: the way back, sm_90 and later: the registers hold what ldmatrix
+// stmatrix.sync.aligned.m8n8.x4[.trans].shared.b16: the way back, sm_90 and later: the registers hold what ldmatrix
 // of the same spelling would load. (PTX ISA, "stmatrix".)
 #pragma once
 #include <cuda_fp16.h>
 
 #include "common/tile.cuh"
-#ifndef __CUDACC__
-#include "common/cpu/instructions.h"
-#endif
 
 namespace lab::ptx {
 
 __device__ __forceinline__ void mma_m16n8k16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-#ifdef __CUDACC__
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-#else
-  cpu::mma_m16n8k16(c, a, b);
-#endif
-}
-
-__device__ __forceinline__ void ldmatrix_x1(unsigned (&r)[1], const half* row) {
-#ifdef __CUDACC__
-  asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
-               : "=r"(r[0])
-               : "r"(shared_address(row))
-               : "memory");
-#else
-  cpu::ldmatrix(r, row, 1, false);
-#endif
-}
-
-__device__ __forceinline__ void ldmatrix_x2(unsigned (&r)[2], const half* row) {
-#ifdef __CUDACC__
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
-               : "=r"(r[0]), "=r"(r[1])
-               : "r"(shared_address(row))
-               : "memory");
-#else
-  cpu::ldmatrix(r, row, 2, false);
-#endif
 }
 
 __device__ __forceinline__ void ldmatrix_x4(unsigned (&r)[4], const half* row) {
-#ifdef __CUDACC__
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                : "r"(shared_address(row))
                : "memory");
-#else
-  cpu::ldmatrix(r, row, 4, false);
-#endif
-}
-
-__device__ __forceinline__ void ldmatrix_x1_trans(unsigned (&r)[1], const half* row) {
-#ifdef __CUDACC__
-  asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];"
-               : "=r"(r[0])
-               : "r"(shared_address(row))
-               : "memory");
-#else
-  cpu::ldmatrix(r, row, 1, true);
-#endif
-}
-
-__device__ __forceinline__ void ldmatrix_x2_trans(unsigned (&r)[2], const half* row) {
-#ifdef __CUDACC__
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
-               : "=r"(r[0]), "=r"(r[1])
-               : "r"(shared_address(row))
-               : "memory");
-#else
-  cpu::ldmatrix(r, row, 2, true);
-#endif
 }
 
 __device__ __forceinline__ void ldmatrix_x4_trans(unsigned (&r)[4], const half* row) {
-#ifdef __CUDACC__
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                : "r"(shared_address(row))
                : "memory");
-#else
-  cpu::ldmatrix(r, row, 4, true);
-#endif
 }
 
 // x4 for two B operands of mma.m16n8k16: matrices 0 and 1 are the first's registers, 2 and 3 the second's.
@@ -126,70 +67,18 @@ __device__ __forceinline__ void ldmatrix_x4_trans(unsigned (&b0)[2], unsigned (&
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
-__device__ __forceinline__ void stmatrix_x1(half* row, const unsigned (&r)[1]) {
-#ifdef __CUDACC__
-  asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};"
-               :
-               : "r"(shared_address(row)), "r"(r[0])
-               : "memory");
-#else
-  cpu::stmatrix(row, r, 1, false);
-#endif
-}
-
-__device__ __forceinline__ void stmatrix_x2(half* row, const unsigned (&r)[2]) {
-#ifdef __CUDACC__
-  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
-               :
-               : "r"(shared_address(row)), "r"(r[0]), "r"(r[1])
-               : "memory");
-#else
-  cpu::stmatrix(row, r, 2, false);
-#endif
-}
-
 __device__ __forceinline__ void stmatrix_x4(half* row, const unsigned (&r)[4]) {
-#ifdef __CUDACC__
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                :
                : "r"(shared_address(row)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
                : "memory");
-#else
-  cpu::stmatrix(row, r, 4, false);
-#endif
-}
-
-__device__ __forceinline__ void stmatrix_x1_trans(half* row, const unsigned (&r)[1]) {
-#ifdef __CUDACC__
-  asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};"
-               :
-               : "r"(shared_address(row)), "r"(r[0])
-               : "memory");
-#else
-  cpu::stmatrix(row, r, 1, true);
-#endif
-}
-
-__device__ __forceinline__ void stmatrix_x2_trans(half* row, const unsigned (&r)[2]) {
-#ifdef __CUDACC__
-  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};"
-               :
-               : "r"(shared_address(row)), "r"(r[0]), "r"(r[1])
-               : "memory");
-#else
-  cpu::stmatrix(row, r, 2, true);
-#endif
 }
 
 __device__ __forceinline__ void stmatrix_x4_trans(half* row, const unsigned (&r)[4]) {
-#ifdef __CUDACC__
   asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};"
                :
                : "r"(shared_address(row)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
                : "memory");
-#else
-  cpu::stmatrix(row, r, 4, true);
-#endif
 }
 
 #endif

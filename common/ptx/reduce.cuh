@@ -8,7 +8,6 @@
 #pragma once
 #include <cuda_runtime.h>
 
-#ifdef __CUDACC__
 namespace lab::ptx {
 
 // red.global.add.v4.f32: to[0] += x[0] ... to[3] += x[3], each an atomic of its own; `to` is 16-byte aligned; sm_90.
@@ -32,4 +31,3 @@ __device__ __forceinline__ void red_release_gpu_add(unsigned* counter, unsigned 
 }
 
 }  // namespace lab::ptx
-#endif

@@ -14,171 +14,95 @@
 // The engine reads and writes by the asynchronous proxy: what threads wrote by plain stores it sees only after
 // fence_proxy_async() by them, and then a barrier with the thread that asks. Waiting on the mbarrier shows its bytes.
 #pragma once
+#include <cuda.h>
+
 #include "common/ptx/mbarrier.cuh"
-#include "common/tensor_map.hpp"
 #include "common/tile.cuh"
-#ifndef __CUDACC__
-#include "common/cpu/instructions.h"
-#endif
 
 namespace lab::ptx {
 
-// Bytes: the engine's smallest step.
-inline constexpr unsigned LEAST_COUNTED = 32;
-
 // cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes: the box whose first element is at
 // column x of row y.
-__device__ __forceinline__ void tma_load_2d(void* shared, const TensorMap* map, int x, int y, MBarrier* barrier) {
-#ifdef __CUDACC__
+__device__ __forceinline__ void tma_load_2d(void* shared, const CUtensorMap& map, int x, int y, MBarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
       :
-      : "r"(shared_address(shared)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
+      : "r"(shared_address(shared)), "l"(&map), "r"(x), "r"(y), "r"(shared_address(&barrier))
       : "memory");
-#else
-  const int at[2] = {x, y};
-  cpu::tma_load(shared, map, at, 2, barrier);
-#endif
 }
 
 // The same of a 3-D and a 4-D tensor.
-__device__ __forceinline__ void tma_load_3d(void* shared, const TensorMap* map, int x, int y, int z,
-                                            MBarrier* barrier) {
-#ifdef __CUDACC__
+__device__ __forceinline__ void tma_load_3d(void* shared, const CUtensorMap& map, int x, int y, int z,
+                                            MBarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
       "[%5];"
       :
-      : "r"(shared_address(shared)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier))
+      : "r"(shared_address(shared)), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(shared_address(&barrier))
       : "memory");
-#else
-  const int at[3] = {x, y, z};
-  cpu::tma_load(shared, map, at, 3, barrier);
-#endif
 }
-__device__ __forceinline__ void tma_load_4d(void* shared, const TensorMap* map, int x, int y, int z, int w,
-                                            MBarrier* barrier) {
-#ifdef __CUDACC__
+__device__ __forceinline__ void tma_load_4d(void* shared, const CUtensorMap& map, int x, int y, int z, int w,
+                                            MBarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], "
       "[%6];"
       :
-      : "r"(shared_address(shared)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(shared_address(barrier))
+      : "r"(shared_address(shared)), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(shared_address(&barrier))
       : "memory");
-#else
-  const int at[4] = {x, y, z, w};
-  cpu::tma_load(shared, map, at, 4, barrier);
-#endif
 }
 
 // cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group: writes a box back; what lies outside the tensor is not
 // written. bulk_commit and bulk_wait say when its bytes have been read, and written.
-__device__ __forceinline__ void tma_store_2d(const TensorMap* map, const void* shared, int x, int y) {
-#ifdef __CUDACC__
+__device__ __forceinline__ void tma_store_2d(const CUtensorMap& map, const void* shared, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
                :
-               : "l"(map), "r"(x), "r"(y), "r"(shared_address(shared))
+               : "l"(&map), "r"(x), "r"(y), "r"(shared_address(shared))
                : "memory");
-#else
-  const int at[2] = {x, y};
-  cpu::tma_store(map, shared, at, 2);
-#endif
 }
-__device__ __forceinline__ void tma_store_3d(const TensorMap* map, const void* shared, int x, int y, int z) {
-#ifdef __CUDACC__
+__device__ __forceinline__ void tma_store_3d(const CUtensorMap& map, const void* shared, int x, int y, int z) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];"
                :
-               : "l"(map), "r"(x), "r"(y), "r"(z), "r"(shared_address(shared))
+               : "l"(&map), "r"(x), "r"(y), "r"(z), "r"(shared_address(shared))
                : "memory");
-#else
-  const int at[3] = {x, y, z};
-  cpu::tma_store(map, shared, at, 3);
-#endif
 }
 
 // cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes: `bytes` contiguous bytes, a multiple of 16.
-__device__ __forceinline__ void bulk_load(void* shared, const void* global, unsigned bytes, MBarrier* barrier) {
-#ifdef __CUDACC__
+__device__ __forceinline__ void bulk_load(void* shared, const void* global, unsigned bytes, MBarrier& barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                :
-               : "r"(shared_address(shared)), "l"(global), "r"(bytes), "r"(shared_address(barrier))
+               : "r"(shared_address(shared)), "l"(global), "r"(bytes), "r"(shared_address(&barrier))
                : "memory");
-#else
-  cpu::bulk_load(shared, global, bytes, barrier);
-#endif
 }
 
 // cp.async.bulk.global.shared::cta.bulk_group.
 __device__ __forceinline__ void bulk_store(void* global, const void* shared, unsigned bytes) {
-#ifdef __CUDACC__
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
                :
                : "l"(global), "r"(shared_address(shared)), "r"(bytes)
                : "memory");
-#else
-  cpu::bulk_store(global, shared, bytes);
-#endif
 }
 
 // cp.async.bulk.commit_group: this thread's stores since the last commit become a group.
-__device__ __forceinline__ void bulk_commit() {
-#ifdef __CUDACC__
-  asm volatile("cp.async.bulk.commit_group;" : : : "memory");
-#else
-  cpu::bulk_commit();
-#endif
-}
+__device__ __forceinline__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" : : : "memory"); }
 
 // cp.async.bulk.wait_group: until at most LEFT of this thread's groups are under way. ..._read: until the others have
 // at least read their shared memory, so that it may be written again.
 template <int LEFT>
 __device__ __forceinline__ void bulk_wait() {
-#ifdef __CUDACC__
   asm volatile("cp.async.bulk.wait_group %0;" : : "n"(LEFT) : "memory");
-#else
-  cpu::bulk_wait(LEFT, false);
-#endif
 }
 template <int LEFT>
 __device__ __forceinline__ void bulk_wait_read() {
-#ifdef __CUDACC__
   asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(LEFT) : "memory");
-#else
-  cpu::bulk_wait(LEFT, true);
-#endif
 }
 
 // prefetch.tensormap: a hint.
-__device__ __forceinline__ void prefetch_tensor_map(const TensorMap* map) {
-#ifdef __CUDACC__
-  asm volatile("prefetch.tensormap [%0];" : : "l"(map) : "memory");
-#else
-  cpu::prefetch_tensor_map(map);
-#endif
+__device__ __forceinline__ void prefetch_tensor_map(const CUtensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" : : "l"(&map) : "memory");
 }
 
 // fence.proxy.async.shared::cta: this thread's plain accesses to shared memory come before what the copy engine and
 // wgmma do after it (once they are ordered after the fence).
-__device__ __forceinline__ void fence_proxy_async() {
-#ifdef __CUDACC__
-  asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
-#else
-  cpu::fence_proxy_async();
-#endif
-}
-
-#ifdef __CUDACC__
-__device__ __forceinline__ void tma_load_2d(void* shared, const CUtensorMap& map, int x, int y, MBarrier& barrier) {
-  tma_load_2d(shared, &map, x, y, &barrier);
-}
-__device__ __forceinline__ void tma_load_4d(void* shared, const CUtensorMap& map, int x, int y, int z, int w,
-                                            MBarrier& barrier) {
-  tma_load_4d(shared, &map, x, y, z, w, &barrier);
-}
-__device__ __forceinline__ void prefetch_tensor_map(const CUtensorMap& map) { prefetch_tensor_map(&map); }
-__device__ __forceinline__ void bulk_load(void* shared, const void* global, unsigned bytes, MBarrier& barrier) {
-  bulk_load(shared, global, bytes, &barrier);
-}
-#endif
+__device__ __forceinline__ void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); }
 
 }  // namespace lab::ptx

@@ -22,9 +22,6 @@
 
 #include "common/tensor_map.hpp"
 #include "common/tile.cuh"
-#ifndef __CUDACC__
-#include "common/cpu/instructions.h"
-#endif
 
 namespace lab::ptx {
 
@@ -45,11 +42,7 @@ __host__ __device__ constexpr Descriptor wgmma_descriptor(std::uint32_t address,
 }
 __device__ __forceinline__ Descriptor wgmma_descriptor(const void* shared, unsigned leading_bytes,
                                                        unsigned stride_bytes, Swizzle swizzle = Swizzle::b128) {
-#ifdef __CUDACC__
   return wgmma_descriptor(shared_address(shared), leading_bytes, stride_bytes, swizzle);
-#else
-  return wgmma_descriptor(cpu::shared_window(shared), leading_bytes, stride_bytes, swizzle);
-#endif
 }
 
 // The same matrix, `bytes` further: a multiple of 16.
@@ -58,31 +51,15 @@ __device__ __forceinline__ Descriptor advance(Descriptor descriptor, unsigned by
 }
 
 // wgmma.fence.sync.aligned
-__device__ __forceinline__ void wgmma_fence() {
-#ifdef __CUDACC__
-  asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
-#else
-  cpu::wgmma_fence();
-#endif
-}
+__device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" : : : "memory"); }
 
 // wgmma.commit_group.sync.aligned
-__device__ __forceinline__ void wgmma_commit() {
-#ifdef __CUDACC__
-  asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory");
-#else
-  cpu::wgmma_commit();
-#endif
-}
+__device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory"); }
 
 // wgmma.wait_group.sync.aligned
 template <int LEFT>
 __device__ __forceinline__ void wgmma_wait() {
-#ifdef __CUDACC__
   asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(LEFT) : "memory");
-#else
-  cpu::wgmma_wait(LEFT);
-#endif
 }
 
 // The same, of a number below 4 that is a constant once a loop is unrolled.
@@ -104,24 +81,15 @@ __device__ __forceinline__ void wgmma_wait_all_but(int left) {
 // The compiler knows of no wait: it takes A's registers for free once the product is issued.)
 template <int COUNT>
 __device__ __forceinline__ void fence_registers(float (&registers)[COUNT]) {
-#ifdef __CUDACC__
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(registers[i]) : : "memory");
-#else
-  (void)registers;
-#endif
 }
 template <int COUNT>
 __device__ __forceinline__ void fence_registers(unsigned (&a)[COUNT][4]) {
-#ifdef __CUDACC__
 #pragma unroll
   for (int i = 0; i < 4 * COUNT; ++i) asm volatile("" : "+r"(a[i / 4][i % 4]) : : "memory");
-#else
-  (void)a;
-#endif
 }
 
-#ifdef __CUDACC__
 // Inline assembly names every register of D. So each N has a line: the numbers of D's N / 2 operands, those of the up to
 // seven that follow them, and D itself, eight registers at a time.
 // clang-format off
@@ -158,7 +126,6 @@ __device__ __forceinline__ void fence_registers(unsigned (&a)[COUNT][4]) {
   X(224, LAB_R112, 112, 113, 114, 115, 116, 117, 118, LAB_D32(0), LAB_D32(32), LAB_D32(64), LAB_D16(96)) \
   X(256, LAB_R128, 128, 129, 130, 131, 132, 133, 134, LAB_D32(0), LAB_D32(32), LAB_D32(64), LAB_D32(96))
 // clang-format on
-#endif
 
 __host__ __device__ constexpr bool wgmma_has(int n) {
   for (const int known : {8, 16, 32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256})
@@ -171,7 +138,6 @@ __host__ __device__ constexpr bool wgmma_has(int n) {
 template <int N, bool B_MN_MAJOR = false>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], Descriptor a, Descriptor b, bool accumulate) {
   static_assert(wgmma_has(N), "add a line for this N");
-#ifdef __CUDACC__
 #define LAB_WGMMA(n, registers, of_a, of_b, of_accumulate, of_major, _4, _5, _6, ...)                          \
   if constexpr (N == n)                                                                                        \
     asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #of_accumulate                                           \
@@ -182,16 +148,12 @@ __device__ __forceinline__ void wgmma(float (&d)[N / 2], Descriptor a, Descripto
                  : "l"(a), "l"(b), "r"(int(accumulate)), "n"(int(B_MN_MAJOR)));
   LAB_EACH_WIDTH(LAB_WGMMA)
 #undef LAB_WGMMA
-#else
-  cpu::wgmma(d, N, a, nullptr, b, B_MN_MAJOR, accumulate);
-#endif
 }
 
 // A from registers.
 template <int N, bool B_MN_MAJOR = false>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], const unsigned (&a)[4], Descriptor b, bool accumulate) {
   static_assert(wgmma_has(N), "add a line for this N");
-#ifdef __CUDACC__
 #define LAB_WGMMA(n, registers, a0, a1, a2, a3, of_b, of_accumulate, of_major, ...)                                   \
   if constexpr (N == n)                                                                                               \
     asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #of_accumulate                                                  \
@@ -202,9 +164,6 @@ __device__ __forceinline__ void wgmma(float (&d)[N / 2], const unsigned (&a)[4],
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(int(accumulate)), "n"(int(B_MN_MAJOR)));
   LAB_EACH_WIDTH(LAB_WGMMA)
 #undef LAB_WGMMA
-#else
-  cpu::wgmma(d, N, 0, a, b, B_MN_MAJOR, accumulate);
-#endif
 }
 
 // setmaxnreg: a warpgroup gives registers back to its block, or takes more. COUNT is what each of its threads has
@@ -214,23 +173,14 @@ __device__ __forceinline__ void wgmma(float (&d)[N / 2], const unsigned (&a)[4],
 template <int COUNT>
 __device__ __forceinline__ void registers_release() {
   static_assert(COUNT >= 24 && COUNT <= 256 && COUNT % 8 == 0);
-#ifdef __CUDACC__
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" : : "n"(COUNT));
-#else
-  cpu::set_max_registers(COUNT, false);
-#endif
 }
 template <int COUNT>
 __device__ __forceinline__ void registers_take() {
   static_assert(COUNT >= 24 && COUNT <= 256 && COUNT % 8 == 0);
-#ifdef __CUDACC__
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" : : "n"(COUNT));
-#else
-  cpu::set_max_registers(COUNT, true);
-#endif
 }
 
-#ifdef __CUDACC__
 inline constexpr bool K_MAJOR = false, MN_MAJOR = true;
 
 // The operand of a product whose 16 columns, or rows of an MN-major one, begin at `first`, in a tile of one slab, [rows][64].
@@ -272,6 +222,5 @@ __device__ __forceinline__ void fence_registers(float (&d)[TILES][4]) {
 #pragma unroll
   for (int i = 0; i < 4 * TILES; ++i) asm volatile("" : "+f"(d[i / 4][i % 4]) : : "memory");
 }
-#endif
 
 }  // namespace lab::ptx

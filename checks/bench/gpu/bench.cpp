@@ -17,7 +17,6 @@
 #include "checks/bench/shapes.hpp"
 #include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
-#include "common/backward.hpp"
 
 namespace lab {
 namespace {
@@ -30,10 +29,7 @@ constexpr int ORACLE_ROWS = 512;  // at most, of the one head that the backward 
 constexpr double BACKWARD_FLOP = 2.5;  // five products where the forward pass has two
 
 cudaError_t start(const Call& call, bool saved) {
-  if (!subject().backward || !saved || !backward_stage().gradients) return subject().launch(call);
-  return backward_stage().gradients({call.in[0], call.in[1], call.in[2], call.in[3], call.out[0], call.out[1],
-                                     call.out[2], static_cast<float*>(call.workspace), call.shape, call.scale,
-                                     call.stream});
+  return saved && subject().gradients ? subject().gradients(call) : subject().launch(call);
 }
 
 struct Set {
@@ -152,7 +148,7 @@ int bench_command(std::span<char*> args) {
   const float amplitude = float(values.number("amplitude").value_or(1));
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) throw BadInput("bench needs a GPU, and CUDA finds none");
-  const char* const name = subject().backward ? backward_stage().name : stage().name;
+  const char* const name = stage_name();
   std::printf("%s, CUDA events, us a call\n%-24s %10s %9s %10s %8s\n", device_name().c_str(), name, "in a graph",
               "TFLOP/s", "alone", "SM MHz");
   bool good = true;

@@ -9,38 +9,38 @@ using namespace lab::ptx;
 
 #define BARRIERS(count, arrivals) \
   __shared__ MBarrier full[count]; \
-  if (t == 0) mbarrier_init(&full[0], arrivals), fence_mbarrier_init(); \
+  if (t == 0) mbarrier_init(full[0], arrivals), fence_mbarrier_init(); \
   __syncthreads()
 
 // --- mbarriers ---
 KERNEL(of_one_not_initialised) {
   BARRIERS(2, 1);
-  mbarrier_arrive(&full[kept ? 0 : 1]);
+  mbarrier_arrive(full[kept ? 0 : 1]);
 }
-KERNEL(outside_shared_memory) { mbarrier_try_wait((MBarrier*)out, 0); }
+KERNEL(outside_shared_memory) { mbarrier_try_wait(*(MBarrier*)out, 0); }
 KERNEL(initialised_twice) {
   BARRIERS(1, 3);
-  if (!kept) mbarrier_init(&full[0], 3);
+  if (!kept) mbarrier_init(full[0], 3);
 }
 KERNEL(for_no_arrivals) { BARRIERS(1, 0); }
 KERNEL(for_all_arrivals) { BARRIERS(1, kept ? (1u << 20) - 1 : 1u << 20); }
 KERNEL(at_a_multiple_of_four) {
   __shared__ __align__(8) int words[4];
-  mbarrier_init((MBarrier*)(words + 1), 1);
+  mbarrier_init(*(MBarrier*)(words + 1), 1);
 }
 KERNEL(one_arrival_too_many) {
   BARRIERS(1, 1);
-  mbarrier_arrive_expect_tx(&full[0], 16);
-  mbarrier_arrive(&full[0]);
+  mbarrier_arrive_expect_tx(full[0], 16);
+  mbarrier_arrive(full[0]);
 }
 KERNEL(too_many_bytes) {
   BARRIERS(1, 1);
-  mbarrier_arrive_expect_tx(&full[0], 1u << 20);
+  mbarrier_arrive_expect_tx(full[0], 1u << 20);
 }
 KERNEL(too_many_bytes_in_two) {
   BARRIERS(1, 2);
-  mbarrier_arrive_expect_tx(&full[0], 600000);
-  mbarrier_arrive_expect_tx(&full[0], 600000);
+  mbarrier_arrive_expect_tx(full[0], 600000);
+  mbarrier_arrive_expect_tx(full[0], 600000);
 }
 
 // --- the copy engine ---
@@ -50,15 +50,15 @@ KERNEL(too_many_bytes_in_two) {
     BARRIERS(1, 1); \
     how; \
   }
-#define MAP(map) (const lab::TensorMap*)&map
-COPY(to_half_a_piece, tma_load_2d(tile + 64, MAP(made), 0, 0, full))
-COPY(of_three_dimensions, tma_load_3d(tile, MAP(made), 0, 0, 0, full))
-COPY(without_a_map, tma_load_2d(tile, MAP(none), 0, 0, full))
-COPY(without_a_barrier, tma_load_2d(tile, MAP(made), 0, 0, (MBarrier*)tile))
-COPY(of_24_bytes, bulk_load(tile, out, 24, full))
-COPY(from_half_a_piece, bulk_load(tile, out + 2, 32, full))
-COPY(store_from_16_bytes_on, tma_store_2d(MAP(made), tile + 16, 0, 0))
-COPY(to_no_shared_memory, tma_load_2d(out, MAP(made), 0, 0, full))
+// Each asks for one copy.
+COPY(to_half_a_piece, tma_load_2d(tile + 64, made, 0, 0, *full))
+COPY(of_three_dimensions, tma_load_3d(tile, made, 0, 0, 0, *full))
+COPY(without_a_map, tma_load_2d(tile, none, 0, 0, *full))
+COPY(without_a_barrier, tma_load_2d(tile, made, 0, 0, *(MBarrier*)tile))
+COPY(of_24_bytes, bulk_load(tile, out, 24, *full))
+COPY(from_half_a_piece, bulk_load(tile, out + 2, 32, *full))
+COPY(store_from_16_bytes_on, tma_store_2d(made, tile + 16, 0, 0))
+COPY(to_no_shared_memory, tma_load_2d(out, made, 0, 0, *full))
 
 // --- wgmma ---
 #define PRODUCT(name, how) KERNEL(name) { \

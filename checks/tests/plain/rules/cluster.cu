@@ -35,7 +35,7 @@ __device__ int& result(int* out) { return out[blockIdx.x * THREADS + threadIdx.x
 __device__ void begin(Smem& smem, unsigned empties) {
   for (int row = 0; row < MOST_BLOCKS; ++row) smem.inbox[row][me()] = four(0);
   if (me() == 0) {
-    for (int i = 0; i < 2; ++i) mbarrier_init(smem.full + i, 1), mbarrier_init(smem.empty + i, empties);
+    for (int i = 0; i < 2; ++i) mbarrier_init(smem.full[i], 1), mbarrier_init(smem.empty[i], empties);
     fence_mbarrier_init();
   }
   __syncthreads();
@@ -58,7 +58,7 @@ RULE(ranks) {
 // the block runs and that its barrier is initialised; nothing has been written to the inbox.
 __device__ void merge(float4 (&inbox)[MOST_BLOCKS][THREADS], MBarrier* full, bool relaxed) {
   const unsigned rank = cluster_rank(), size = cluster_size();
-  if (me() == 0) mbarrier_arrive_expect_tx(full, (size - 1) * THREADS * sizeof(float4));
+  if (me() == 0) mbarrier_arrive_expect_tx(*full, (size - 1) * THREADS * sizeof(float4));
   relaxed ? cluster_arrive_relaxed() : cluster_arrive();
   float4 part[MOST_BLOCKS];
   for (unsigned d = 0; d < size; ++d) part[d] = make_float4(float(rank + 1), float(d), float(me()), 0.25f);
@@ -66,7 +66,7 @@ __device__ void merge(float4 (&inbox)[MOST_BLOCKS][THREADS], MBarrier* full, boo
   cluster_wait();
   for (unsigned d = 0; d < size; ++d)
     if (d != rank) st_async(&inbox[rank][me()], d, part[d], *full);
-  mbarrier_wait_cluster(full, 0);
+  mbarrier_wait_cluster(*full, 0);
   for (unsigned d = 0; d < size; ++d)
     must(sum(d == rank ? part[d] : inbox[d][me()]) == float(d + 1) + float(rank) + float(me()) + 0.25f);
 }
@@ -76,7 +76,7 @@ RULE(merge_by_st_async) {
 }
 RULE(merge_after_relaxed) {
   SHARED;
-  if (me() == 0) mbarrier_init(full, 1), fence_mbarrier_init();
+  if (me() == 0) mbarrier_init(*full, 1), fence_mbarrier_init();
   merge(inbox, full, true);
 }
 
@@ -89,7 +89,7 @@ RULE(token_ring) {
   for (unsigned hop = 0; hop <= hops; ++hop) {
     if (hop) token = token * 2 + float(hop % size);
     if (hop % size != rank) continue;
-    if (hop) mbarrier_wait_cluster(full, ((hop - 1) / size) & 1);
+    if (hop) mbarrier_wait_cluster(*full, ((hop - 1) / size) & 1);
     must(!hop || inbox[0][0].x == token);
     if (hop == hops) continue;  // block 0 has it back
     remote_store(address_in(after(rank), inbox), token * 2 + float((hop + 1) % size));
@@ -101,12 +101,12 @@ RULE(token_ring) {
 RULE(multicast_halves) {
   SMEM(1);
   const unsigned rank = cluster_rank(), size = cluster_size();
-  if (me() == 0) mbarrier_arrive_expect_tx(full, 2 * BOX);
+  if (me() == 0) mbarrier_arrive_expect_tx(*full, 2 * BOX);
   cluster_sync();
   if (me() == 0 && rank < 2)
     for (unsigned part = rank; part < 2; part += size)
-      tma_load_2d_multicast(smem.tile[4 * part], &maps.rows4, 0, int(part) * 4, full, std::uint16_t((1u << size) - 1));
-  mbarrier_wait(full, 0);
+      tma_load_2d_multicast(smem.tile[4 * part], maps.rows4, 0, int(part) * 4, *full, std::uint16_t((1u << size) - 1));
+  mbarrier_wait(*full, 0);
   for (int row = 0; row < 8; ++row) must(int(__half2float(smem.tile[row][me()])) == (row * 64 + me()) % 37);
   cluster_sync();
 }
@@ -173,12 +173,12 @@ RULE(exit_before_arrive) {
 // One st.async of thread 7 into block 1, which waits for it, or does something else.
 #define SENT                                                      \
   SMEM(1);                                                        \
-  if (me() == 0) mbarrier_arrive_expect_tx(full, sizeof(float4)); \
+  if (me() == 0) mbarrier_arrive_expect_tx(*full, sizeof(float4)); \
   cluster_sync();                                                 \
   if (thread7()) st_async(inbox, 1, four(1), *full)
 RULE(exit_before_st_async) {
   SENT;  // [st.async before exit]
-  if (KEPT && cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
+  if (KEPT && cluster_rank() == 1) mbarrier_wait_cluster(*full, 0);
 }
 
 // --- races ---------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ RULE(arrive_hands_on) {
   remote_store4(address_in(after(rank), &inbox[0][me()]), float(rank));  // [store of all]
   if (KEPT) __syncthreads();
   if (me() == 5) remote_arrive(address_in(after(rank), full));
-  if (me() == 40) mbarrier_wait_cluster(full, 0);
+  if (me() == 40) mbarrier_wait_cluster(*full, 0);
   __syncthreads();
   result(out) = int(sum(inbox[0][me()]));  // [read of all]
   cluster_sync();
@@ -216,19 +216,19 @@ RULE(arrive_hands_on) {
 
 RULE(read_before_bytes) {
   SENT;  // [st.async]
-  if (KEPT && cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
+  if (KEPT && cluster_rank() == 1) mbarrier_wait_cluster(*full, 0);
   if (other(9)) result(out) = int(inbox[0][0].x);  // [read before bytes]
-  if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
+  if (cluster_rank() == 1) mbarrier_wait_cluster(*full, 0);
 }
 
 RULE(st_async_over_write) {
   SMEM(1);
-  if (me() == 0) mbarrier_arrive_expect_tx(full, sizeof(float4));
+  if (me() == 0) mbarrier_arrive_expect_tx(*full, sizeof(float4));
   cluster_sync();
   if (other(9)) inbox[0][0].x = 1;  // [write under st.async]
   if (KEPT) cluster_sync();
   if (thread7()) st_async(inbox, 1, four(1), *full);  // [st.async over it]
-  if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
+  if (cluster_rank() == 1) mbarrier_wait_cluster(*full, 0);
 }
 
 // Block 1 reads what block 0 wrote; block 0 writes again, and nothing orders that after the readers.
@@ -246,7 +246,7 @@ RULE(written_under_readers) {
 RULE(written_under_both_blocks) {
   MET(1);
   if (cluster_rank() == 0 && me() == 9) {
-    mbarrier_wait_cluster(empty, 0);
+    mbarrier_wait_cluster(*empty, 0);
     float x;
     remote_load(x, address_in(1, inbox));  // [load from outside]
     result(out) = int(x);
@@ -276,11 +276,11 @@ RULE(queue) {
   for (unsigned item = 0; item < ITEMS; ++item) {
     const unsigned slot = item % 2, use = item / 2;
     if (cluster_rank() == 0) {
-      mbarrier_wait_cluster(empty + slot, (use & 1) ^ 1);
+      mbarrier_wait_cluster(empty[slot], (use & 1) ^ 1);
       st_async(&inbox[slot][me()], 1, four(float(item * item)), full[slot]);  // [st.async of the queue]
     } else {
-      if (me() == 0) mbarrier_arrive_expect_tx(full + slot, THREADS * sizeof(float4));
-      mbarrier_wait_cluster(full + slot, use & 1);
+      if (me() == 0) mbarrier_arrive_expect_tx(full[slot], THREADS * sizeof(float4));
+      mbarrier_wait_cluster(full[slot], use & 1);
       if (me() == 0 && !KEPT) remote_arrive(address_in(0, empty + slot));
       total += int(sum(inbox[slot][me() ^ 33]));  // [read of the queue]
       if (KEPT) remote_arrive(address_in(0, empty + slot));
@@ -296,42 +296,42 @@ RULE(queue) {
 RULE(arrival_waited_for_by_cta) {
   MET(1);
   if (thread7()) remote_arrive(address_in(1, full));  // [arrive from outside]
-  if (cluster_rank() == 1 && KEPT) mbarrier_wait_cluster(full, 0);
-  if (cluster_rank() == 1 && !KEPT) mbarrier_wait(full, 0);  // [wait at cta scope]
+  if (cluster_rank() == 1 && KEPT) mbarrier_wait_cluster(*full, 0);
+  if (cluster_rank() == 1 && !KEPT) mbarrier_wait(*full, 0);  // [wait at cta scope]
 }
 RULE(st_async_waited_for_by_cta) {
   SENT;                                                      // [st.async from outside]
-  if (cluster_rank() == 1 && !KEPT) mbarrier_wait(full, 0);  // [wait for bytes at cta scope]
-  if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
+  if (cluster_rank() == 1 && !KEPT) mbarrier_wait(*full, 0);  // [wait for bytes at cta scope]
+  if (cluster_rank() == 1) mbarrier_wait_cluster(*full, 0);
 }
 
 // A barrier of block 1 that its thread 0 has initialised.
 RULE(init_not_ordered) {
   SHARED;
   cluster_sync();
-  if (me() == 0) mbarrier_init(full, 1);  // [init]
+  if (me() == 0) mbarrier_init(*full, 1);  // [init]
   KEPT ? cluster_sync() : __syncthreads();
   if (cluster_rank() == 0 && me() == 0) remote_arrive(address_in(1, full));  // [arrive behind init]
-  if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
+  if (cluster_rank() == 1) mbarrier_wait_cluster(*full, 0);
 }
 RULE(relaxed_without_fence) {
   SHARED;
-  if (me() == 0) mbarrier_init(full, 1);  // [init without fence]
+  if (me() == 0) mbarrier_init(*full, 1);  // [init without fence]
   if (me() == 0 && KEPT) fence_mbarrier_init();
   cluster_arrive_relaxed();
   __syncthreads();
   cluster_wait();
   if (cluster_rank() == 0 && me() == 0) remote_arrive(address_in(1, full));  // [arrive without fence]
-  if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
+  if (cluster_rank() == 1) mbarrier_wait_cluster(*full, 0);
 }
 
 RULE(bytes_too_many) {
   SMEM(1);
-  if (me() == 0) mbarrier_arrive_expect_tx(full, sizeof(float4));
+  if (me() == 0) mbarrier_arrive_expect_tx(*full, sizeof(float4));
   cluster_sync();
   if (cluster_rank() == 0 && me() < (KEPT ? 1 : 2)) st_async(&inbox[0][me()], 1, four(1), *full);  // [st.async of too many]
   cluster_sync();
-  if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
+  if (cluster_rank() == 1) mbarrier_wait_cluster(*full, 0);
 }
 
 // --- what ends a launch --------------------------------------------------------------------------
@@ -352,14 +352,14 @@ RULE(arrive_twice) {
 
 RULE(one_warp_never_arrives) {
   SMEM(1);
-  if (cluster_rank() == 1 && me() >= 32) mbarrier_wait(full, 0);  // [stuck]
+  if (cluster_rank() == 1 && me() >= 32) mbarrier_wait(*full, 0);  // [stuck]
   cluster_sync();                                                 // [barrier]
 }
 
 RULE(one_lane_never_arrives) {
   SMEM(1);
   if (me() != 7) cluster_arrive();        // [arrive of 31]
-  if (me() == 7) mbarrier_wait(full, 0);  // [lane 7]
+  if (me() == 7) mbarrier_wait(*full, 0);  // [lane 7]
   cluster_wait();
 }
 
@@ -371,13 +371,13 @@ RULE(rank_outside) {
 
 RULE(barrier_elsewhere) {
   MET(1);
-  if (me() == 0) mbarrier_arrive_expect_tx(full, KEPT && cluster_rank() == 1 ? sizeof(float4) : 0);
+  if (me() == 0) mbarrier_arrive_expect_tx(*full, KEPT && cluster_rank() == 1 ? sizeof(float4) : 0);
   if (cluster_rank() == 0 && me() == 3)
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %1, %1, %1}, [%2];" ::"r"(  // [st.async]
                      address_in(1, inbox)),
                  "f"(1.f), "r"(address_in(KEPT ? 1 : 0, full))
                  : "memory");
-  mbarrier_wait_cluster(full, 0);
+  mbarrier_wait_cluster(*full, 0);
   cluster_sync();
 }
 

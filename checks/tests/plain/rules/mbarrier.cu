@@ -19,41 +19,41 @@ struct Smem {
 #define SMEM(empties)                                                                                    \
   SHARED;                                                                                                \
   if (threadIdx.x == 0) {                                                                                \
-    for (int i = 0; i < 2; ++i) mbarrier_init(full + i, 1), mbarrier_init(empty + i, empties);           \
+    for (int i = 0; i < 2; ++i) mbarrier_init(full[i], 1), mbarrier_init(empty[i], empties);           \
     fence_mbarrier_init();                                                                               \
   }                                                                                                      \
   __syncthreads()
 
 __device__ void load(const Maps& maps, half* tile, MBarrier* full, int row = 0) {
-  mbarrier_arrive_expect_tx(full, BOX);
-  tma_load_2d(tile, &maps.in, 0, row, full);  // [load]
+  mbarrier_arrive_expect_tx(*full, BOX);
+  tma_load_2d(tile, maps.in, 0, row, *full);  // [load]
 }
 
 // --- initialisation ------------------------------------------------------------------------------
 
 RULE(init_fenced) {
   SHARED;
-  if (threadIdx.x == 0) mbarrier_init(full, 1);  // [init]
+  if (threadIdx.x == 0) mbarrier_init(*full, 1);  // [init]
   if (threadIdx.x == 0 && KEPT) fence_mbarrier_init();
   __syncthreads();
   if (threadIdx.x == 33) load(maps, tile, full);
-  mbarrier_wait(full, 0);
+  mbarrier_wait(*full, 0);
 }
 
 RULE(init_fenced_for_the_proxy) {
   SHARED;
-  if (threadIdx.x == 0) mbarrier_init(full, 1), fence_proxy_async();
+  if (threadIdx.x == 0) mbarrier_init(*full, 1), fence_proxy_async();
   __syncthreads();
   if (threadIdx.x == 33) load(maps, tile, full);
-  mbarrier_wait(full, 0);
+  mbarrier_wait(*full, 0);
 }
 
 RULE(init_ordered) {
   SHARED;
-  if (threadIdx.x == 0) mbarrier_init(full, 1), fence_mbarrier_init();  // [init before a shuffle]
+  if (threadIdx.x == 0) mbarrier_init(*full, 1), fence_mbarrier_init();  // [init before a shuffle]
   KEPT ? __syncthreads() : void(__shfl_sync(0xFFFFFFFFu, 1, 0));        // warp 0 meets, and nothing is ordered by it
-  if (threadIdx.x == 7) mbarrier_arrive(full);                          // [use]
-  if (threadIdx.x == 0) mbarrier_wait(full, 0);                         // [wait]
+  if (threadIdx.x == 7) mbarrier_arrive(*full);                          // [use]
+  if (threadIdx.x == 0) mbarrier_wait(*full, 0);                         // [wait]
 }
 
 // --- arrivals and waits --------------------------------------------------------------------------
@@ -64,15 +64,15 @@ template <class Give>
 __device__ void given(int* out, unsigned arrivals, Give give) {
   SMEM(arrivals);
   if (warp() == 0) return give(tile, empty);
-  mbarrier_wait(empty, 0);
+  mbarrier_wait(*empty, 0);
   out[threadIdx.x] = bits(tile[lane() ^ 9]);  // [read]
 }
 
 RULE(arrival_after_the_write) {
   given(out, 32, [=](half* tile, MBarrier* empty) {
-    if (!KEPT) mbarrier_arrive(empty);
+    if (!KEPT) mbarrier_arrive(*empty);
     tile[threadIdx.x] = half(0.0f);  // [write behind the arrival]
-    if (KEPT) mbarrier_arrive(empty);
+    if (KEPT) mbarrier_arrive(*empty);
   });
 }
 
@@ -80,7 +80,7 @@ RULE(arrival_is_of_one_thread) {
   given(out, 1, [=](half* tile, MBarrier* empty) {
     tile[threadIdx.x] = half(0.0f);  // [write of each lane]
     if (KEPT) __syncwarp();
-    if (threadIdx.x == 0) mbarrier_arrive(empty);
+    if (threadIdx.x == 0) mbarrier_arrive(*empty);
   });
 }
 
@@ -89,68 +89,68 @@ RULE(arrivals_chain) {
   SMEM(32);
   if (warp() == 0) {
     tile[threadIdx.x] = half(0.0f);  // [write of the chain]
-    mbarrier_arrive(empty);
+    mbarrier_arrive(*empty);
   } else if (warp() == 1) {
-    if (!KEPT) mbarrier_arrive(empty + 1);
-    mbarrier_wait(empty, 0);
-    if (KEPT) mbarrier_arrive(empty + 1);
+    if (!KEPT) mbarrier_arrive(empty[1]);
+    mbarrier_wait(*empty, 0);
+    if (KEPT) mbarrier_arrive(empty[1]);
   } else {
-    mbarrier_wait(empty + 1, 0);
+    mbarrier_wait(empty[1], 0);
     out[threadIdx.x] = bits(tile[lane()]);  // [read of the chain]
   }
 }
 
 RULE(arrivals_are_counted) {
   SMEM(96);
-  if (warp() < 3) atomicAdd(out, 1), mbarrier_arrive(empty);
+  if (warp() < 3) atomicAdd(out, 1), mbarrier_arrive(*empty);
   if (warp() < 3) return;
-  mbarrier_wait(empty, 0);
+  mbarrier_wait(*empty, 0);
   must(atomicAdd(out, 0) == 96);
 }
 
 RULE(parities) {  // parity 1 passes on a fresh barrier, and each phase passes the wait for its own parity
   SMEM(1);
   for (unsigned phase = 0; phase < 5 && threadIdx.x == 0; ++phase) {
-    must(!mbarrier_try_wait(full, phase & 1));
-    must(mbarrier_try_wait(full, (phase & 1) ^ 1));
-    mbarrier_wait(full, (phase & 1) ^ 1);
-    mbarrier_arrive(full);
+    must(!mbarrier_try_wait(*full, phase & 1));
+    must(mbarrier_try_wait(*full, (phase & 1) ^ 1));
+    mbarrier_wait(*full, (phase & 1) ^ 1);
+    mbarrier_arrive(*full);
   }
 }
 
 RULE(phase_seen) {
   SMEM(1);
   if (threadIdx.x == 0) {
-    mbarrier_arrive(empty);
-    if (KEPT) mbarrier_wait(empty, 0);
-    mbarrier_arrive(empty);  // [second arrival]
-    if (KEPT) mbarrier_wait(empty, 1);
-    mbarrier_arrive(empty);
+    mbarrier_arrive(*empty);
+    if (KEPT) mbarrier_wait(*empty, 0);
+    mbarrier_arrive(*empty);  // [second arrival]
+    if (KEPT) mbarrier_wait(*empty, 1);
+    mbarrier_arrive(*empty);
   }
   __syncthreads();
-  if (threadIdx.x == 0 || !KEPT) mbarrier_wait(empty, 0);  // [wait for the third]
+  if (threadIdx.x == 0 || !KEPT) mbarrier_wait(*empty, 0);  // [wait for the third]
 }
 
 // Warp 2 asks for the first phase of `empty` when its third is complete.
 RULE(wait_late) {
   SMEM(1);
   for (unsigned phase = 0; phase < 3 && threadIdx.x == 0; ++phase) {
-    mbarrier_arrive(empty);
-    mbarrier_wait(empty, phase & 1);
+    mbarrier_arrive(*empty);
+    mbarrier_wait(*empty, phase & 1);
   }
   if (threadIdx.x != 64) return;
-  for (int i = 0; i < 64; ++i) mbarrier_try_wait(full, 0);  // some time
-  mbarrier_wait(empty, 0);                                  // [late wait]
+  for (int i = 0; i < 64; ++i) mbarrier_try_wait(*full, 0);  // some time
+  mbarrier_wait(*empty, 0);                                  // [late wait]
 }
 
 RULE(bytes_announced) {
   SMEM(1);
   if (threadIdx.x == 0) {
-    mbarrier_arrive_expect_tx(full, KEPT ? 2 * BOX : BOX);
-    tma_load_2d(tile, &maps.in, 0, 0, full);          // [first of two]
-    tma_load_2d(tile + ITEMS, &maps.in, 0, 8, full);  // [second of two]
+    mbarrier_arrive_expect_tx(*full, KEPT ? 2 * BOX : BOX);
+    tma_load_2d(tile, maps.in, 0, 0, *full);          // [first of two]
+    tma_load_2d(tile + ITEMS, maps.in, 0, 8, *full);  // [second of two]
   }
-  mbarrier_wait(full, 0);
+  mbarrier_wait(*full, 0);
 }
 
 RULE(barrier_read) {
@@ -168,16 +168,16 @@ RULE(alternate_phases) {
   for (int round = 0; round < 6; ++round) {
     if (warp() == 2) {
       if (lane() == 0) {
-        mbarrier_wait(empty, unsigned(round & 1) ^ 1);
+        mbarrier_wait(*empty, unsigned(round & 1) ^ 1);
         tile[0] = half(0.0f);
-        mbarrier_arrive(full);
+        mbarrier_arrive(*full);
       }
       continue;
     }
     if (round % 2 == warp()) {
-      mbarrier_wait(full, unsigned(warp()));
+      mbarrier_wait(*full, unsigned(warp()));
       out[threadIdx.x] += bits(tile[0]);
-      mbarrier_arrive(empty);
+      mbarrier_arrive(*empty);
     }
     barrier_sync(1, 64);
   }
@@ -188,13 +188,13 @@ RULE(alternate_phases) {
 RULE(load_waited_for_before_the_end) {
   SMEM(1);
   if (threadIdx.x == 0) load(maps, tile, full);
-  if (threadIdx.x == 0 && KEPT) mbarrier_wait(full, 0);
+  if (threadIdx.x == 0 && KEPT) mbarrier_wait(*full, 0);
 }
 
 __device__ void store(const Maps& maps, half* tile, bool committed, bool waited) {
   for (int i = 0; i < ITEMS; ++i) tile[i] = half(0.0f);
   fence_proxy_async();
-  tma_store_2d(&maps.out, tile, 0, 0);  // [store]
+  tma_store_2d(maps.out, tile, 0, 0);  // [store]
   if (committed) bulk_commit();
   if (waited) bulk_wait_read<0>();
 }
@@ -242,8 +242,8 @@ RULE(each_waits_for_the_other) { barrier_sync(KEPT ? 1 : warp() + 1, 64); }  // 
 RULE(fresh_after_a_stop) {
   SMEM(96);
   barrier_sync(1, 96), barrier_sync(5, 96);
-  mbarrier_arrive(empty);
-  mbarrier_wait(empty, 0);
+  mbarrier_arrive(*empty);
+  mbarrier_wait(*empty, 0);
 }
 
 // --- deadlocks at mbarriers ----------------------------------------------------------------------
@@ -252,25 +252,25 @@ RULE(freed_by_too_few) {  // 33 of 64 come in the second phase
   SMEM(64);
   if (threadIdx.x == 0) {
     for (int round = 0; round < 3; ++round) {
-      mbarrier_wait(empty, unsigned(round & 1) ^ 1);  // [wait for the readers]
+      mbarrier_wait(*empty, unsigned(round & 1) ^ 1);  // [wait for the readers]
       if (KEPT && round == 2) return;
       load(maps, tile, full);
     }
   } else if (threadIdx.x >= 32) {
-    mbarrier_wait(full, 0);
+    mbarrier_wait(*full, 0);
     fence_proxy_async();
-    mbarrier_arrive(empty);  // [free]
-    mbarrier_wait(full, 1);
+    mbarrier_arrive(*empty);  // [free]
+    mbarrier_wait(*full, 1);
     if (threadIdx.x == 40 && !KEPT) return;
-    if (threadIdx.x < 64 || KEPT) mbarrier_arrive(empty);  // [free again]
+    if (threadIdx.x < 64 || KEPT) mbarrier_arrive(*empty);  // [free again]
   }
 }
 
 RULE(second_load_never_asked_for) {
   SMEM(1);
   if (threadIdx.x == 3) load(maps, tile, full);
-  mbarrier_wait(full, 0);
-  if (!KEPT) mbarrier_wait(full, 1);  // [wait for no load]
+  mbarrier_wait(*full, 0);
+  if (!KEPT) mbarrier_wait(*full, 1);  // [wait for no load]
 }
 
 // --- setmaxnreg ----------------------------------------------------------------------------------

@@ -31,11 +31,11 @@ __device__ void fill(half* tile, int first, int step) {
 }
 __device__ void fill(half* tile) { fill(tile, int(threadIdx.x), int(blockDim.x)); }
 __device__ void load(const Maps& maps, half* tile, MBarrier* full, int row = 0) {
-  mbarrier_arrive_expect_tx(full, BOX);
-  tma_load_2d(tile, &maps.in, 0, row, full);  // [load]
+  mbarrier_arrive_expect_tx(*full, BOX);
+  tma_load_2d(tile, maps.in, 0, row, *full);  // [load]
 }
 __device__ void store(const Maps& maps, const half* tile, int row = 0) {
-  tma_store_2d(&maps.out, tile, 0, row);  // [store]
+  tma_store_2d(maps.out, tile, 0, row);  // [store]
   bulk_commit();
 }
 
@@ -45,16 +45,16 @@ RULE(load_waited_for) {
   SMEM(1);
   if (threadIdx.x == 0) load(maps, tile, full);
   __syncthreads();
-  if (KEPT) mbarrier_wait(full, 0);
+  if (KEPT) mbarrier_wait(*full, 0);
   if (threadIdx.x == 9) out[9] = bits(tile[5]);  // [read]
-  mbarrier_wait(full, 0);
+  mbarrier_wait(*full, 0);
 }
 
 RULE(load_waited_for_by_one) {
   SMEM(1);
   if (threadIdx.x == 0) load(maps, tile, full);
   __syncthreads();
-  if (threadIdx.x == 0 || KEPT) mbarrier_wait(full, 0);
+  if (threadIdx.x == 0 || KEPT) mbarrier_wait(*full, 0);
   if (threadIdx.x == 0 || threadIdx.x == 3) out[threadIdx.x] = bits(tile[5]);  // [read by another]
 }
 
@@ -62,40 +62,40 @@ RULE(load_under_a_write) {
   SMEM(1);
   if (threadIdx.x == 0) {
     load(maps, tile, full);
-    if (KEPT) mbarrier_wait(full, 0);
+    if (KEPT) mbarrier_wait(*full, 0);
     tile[7] = half(0.0f);  // [write under the load]
   }
-  mbarrier_wait(full, 0);
+  mbarrier_wait(*full, 0);
 }
 
 RULE(load_over_a_load) {
   SMEM(1);
   if (threadIdx.x == 0) {
-    mbarrier_arrive_expect_tx(full, 2 * BOX);
-    tma_load_2d(tile, &maps.in, 0, 0, full);                       // [first load]
-    tma_load_2d(tile + (KEPT ? ITEMS : 0), &maps.in, 0, 8, full);  // [second load]
+    mbarrier_arrive_expect_tx(*full, 2 * BOX);
+    tma_load_2d(tile, maps.in, 0, 0, *full);                       // [first load]
+    tma_load_2d(tile + (KEPT ? ITEMS : 0), maps.in, 0, 8, *full);  // [second load]
   }
-  mbarrier_wait(full, 0);
+  mbarrier_wait(*full, 0);
 }
 
 // Thread 0 waits, and hands on what it has seen: to its warp, by a named barrier, by an mbarrier.
 RULE(load_handed_on) {
   SMEM(1);
-  if (threadIdx.x == 0) load(maps, tile, full), mbarrier_wait(full, 0);
-  if (threadIdx.x == 0) mbarrier_arrive(empty);
+  if (threadIdx.x == 0) load(maps, tile, full), mbarrier_wait(*full, 0);
+  if (threadIdx.x == 0) mbarrier_arrive(*empty);
   __syncwarp();
   if (warp() == 0) barrier_arrive(1, 64);
   if (warp() == 1) barrier_sync(1, 64);
-  if (warp() == 2) mbarrier_wait(empty, 0);
+  if (warp() == 2) mbarrier_wait(*empty, 0);
   out[threadIdx.x] = bits(tile[threadIdx.x]);
 }
 
 RULE(load_polled) {
   SMEM(1);
   if (threadIdx.x == 0) load(maps, tile, full);
-  if (warp() == 1 && !mbarrier_try_wait(full, 0)) mbarrier_wait(full, 0);
+  if (warp() == 1 && !mbarrier_try_wait(*full, 0)) mbarrier_wait(*full, 0);
   if (warp() == 2)
-    while (!mbarrier_try_wait(full, 0)) {
+    while (!mbarrier_try_wait(*full, 0)) {
     }
   if (warp()) out[threadIdx.x] = bits(tile[threadIdx.x]);
 }
@@ -105,10 +105,10 @@ RULE(tile_on_the_pattern) {
   SMEM(1);
   half* const to = tile + (KEPT ? 0 : 64);
   if (threadIdx.x == 0) {
-    mbarrier_arrive_expect_tx(full, BOX);
-    tma_load_2d(to, &maps.swizzled, 0, 0, full);  // [swizzled]
+    mbarrier_arrive_expect_tx(*full, BOX);
+    tma_load_2d(to, maps.swizzled, 0, 0, *full);  // [swizzled]
   }
-  mbarrier_wait(full, 0);
+  mbarrier_wait(*full, 0);
   for (int i = int(threadIdx.x); i < ITEMS; i += int(blockDim.x)) {
     const int row = i / 64 + (KEPT ? 0 : 1), chunk = i % 64 / 8;
     must(__half2float(tile[row * 64 + (chunk ^ row % 8) * 8 + i % 8]) == float(i % 37));
@@ -118,10 +118,10 @@ RULE(tile_on_the_pattern) {
 RULE(contiguous_both_ways) {
   SMEM(1);
   if (threadIdx.x == 3) {
-    mbarrier_arrive_expect_tx(full, 96);
-    bulk_load(tile + 8, data + 16, 96, full);
+    mbarrier_arrive_expect_tx(*full, 96);
+    bulk_load(tile + 8, data + 16, 96, *full);
   }
-  mbarrier_wait(full, 0);
+  mbarrier_wait(*full, 0);
   if (threadIdx.x == 9) {
     bulk_store(out + 4, tile + 8, 96);
     bulk_commit();
@@ -173,7 +173,7 @@ RULE(fence_before_a_load) {
   if (KEPT) fence_proxy_async();
   __syncthreads();
   if (threadIdx.x == 0) load(maps, tile, full);
-  mbarrier_wait(full, 0);
+  mbarrier_wait(*full, 0);
   out[threadIdx.x] = bits(tile[threadIdx.x]);
 }
 
@@ -184,7 +184,7 @@ RULE(barrier_before_a_store) {
   fence_proxy_async();
   if (KEPT) __syncthreads();
   if (threadIdx.x != 64) return;
-  mbarrier_wait(full, 1);
+  mbarrier_wait(*full, 1);
   store(maps, tile), bulk_wait_read<0>();
 }
 
@@ -198,12 +198,12 @@ __device__ void ring(const Maps& maps, unsigned empties, unsigned producer, int 
     const int slot = round % slots;
     const unsigned parity = unsigned(round / slots) & 1;
     if (threadIdx.x == producer) {
-      mbarrier_wait(empty + slot, parity ^ 1);
+      mbarrier_wait(empty[slot], parity ^ 1);
       if (FENCES) fence_proxy_async();
-      mbarrier_arrive_expect_tx(full + slot, BOX);
-      tma_load_2d(tile + slot * ITEMS, &maps.in, 0, round * 8, full + slot);  // [load of the ring]
+      mbarrier_arrive_expect_tx(full[slot], BOX);
+      tma_load_2d(tile + slot * ITEMS, maps.in, 0, round * 8, full[slot]);  // [load of the ring]
     } else if (threadIdx.x / 32 != producer / 32) {
-      mbarrier_wait(full + slot, parity);
+      mbarrier_wait(full[slot], parity);
       consume(tile + slot * ITEMS, empty + slot);
     }
   }
@@ -214,16 +214,16 @@ RULE(fence_after_the_reads) {  // one before the reads is none of theirs
     if (!KEPT) fence_proxy_async();
     out[threadIdx.x] += bits(tile[threadIdx.x]);  // [read before the fence]
     if (KEPT) fence_proxy_async();
-    mbarrier_arrive(empty);
+    mbarrier_arrive(*empty);
   });
 }
 
 // The order of threads chooses which shows first: a slot overwritten under a reader, a phase that a late warp misses, or a hang.
 RULE(slot_freed_after_its_reads) {
   ring(maps, 64, 0, 2, 7, [&](half* tile, MBarrier* empty) {
-    if (!KEPT) mbarrier_arrive(empty);
+    if (!KEPT) mbarrier_arrive(*empty);
     out[threadIdx.x] += bits(tile[threadIdx.x]);  // [read of the freed slot]
-    if (KEPT) mbarrier_arrive(empty);
+    if (KEPT) mbarrier_arrive(*empty);
   });
 }
 
@@ -231,14 +231,14 @@ RULE(slot_freed_by_a_lane_for_its_warp) {
   ring(maps, 2, 0, 2, 7, [&](half* tile, MBarrier* empty) {
     out[threadIdx.x] += bits(tile[threadIdx.x]);  // [read of the warp's slot]
     if (KEPT) __syncwarp();
-    if (lane() == 5) mbarrier_arrive(empty);
+    if (lane() == 5) mbarrier_arrive(*empty);
   });
 }
 
 RULE(slot_counts_all_its_readers) {
   ring(maps, KEPT ? 64 : 32, 0, 2, 7, [&](half* tile, MBarrier* empty) {
     out[threadIdx.x] += bits(tile[threadIdx.x]);  // [read of the counted slot]
-    mbarrier_arrive(empty);
+    mbarrier_arrive(*empty);
   });
 }
 
@@ -294,7 +294,7 @@ RULE(slot_freed_after_its_product) {
   ring(maps, 128, 128, 1, 3, [&](half* tile, MBarrier* empty) {
     PRODUCT(tile);  // [product]
     if (KEPT) wgmma_wait<0>();
-    mbarrier_arrive(empty);
+    mbarrier_arrive(*empty);
     wgmma_wait<0>();
   });
 }
@@ -304,7 +304,7 @@ RULE(slot_freed_by_all_warps) {
   ring(maps, KEPT ? 128 : 32, 128, 1, 3, [&](half* tile, MBarrier* empty) {
     PRODUCT(tile);  // [product of all warps]
     wgmma_wait<0>();
-    if (KEPT || warp() == 0) mbarrier_arrive(empty);
+    if (KEPT || warp() == 0) mbarrier_arrive(*empty);
   });
 }
 
@@ -313,7 +313,7 @@ RULE(product_waited_for_by_all_warps) {
     PRODUCT(tile);  // [product of a warp that waits]
     if (KEPT || warp() == 0) wgmma_wait<0>();
     barrier_sync(2, 128);
-    mbarrier_arrive(empty);
+    mbarrier_arrive(*empty);
     wgmma_wait<0>();
   });
 }
@@ -322,7 +322,7 @@ RULE(load_waited_for_by_all_warps) {
   SMEM(1);
   if (threadIdx.x == 128) load(maps, tile, full);
   __syncthreads();
-  if (warp() == 0 || KEPT) mbarrier_wait(full, 0);
+  if (warp() == 0 || KEPT) mbarrier_wait(*full, 0);
   if (warp() == 4) return;
   PRODUCT(tile);  // [product of the load]
   wgmma_wait<0>();
