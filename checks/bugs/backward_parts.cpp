@@ -58,14 +58,13 @@ Part equals_prediction(const Look& look, Gradient which, const Gradients& all, c
   double apart = 0;
   for (std::size_t i = 0; i < predicted.size(); ++i)
     apart = std::max(apart, std::abs(predicted[i] - right(look, which).value[i]));
-  return {
-      .expected = std::string(name(which)) + " equals " + formula,
-      .shown = look.trial.ok() && off.outside == 0 && apart >= APART,
-      .seen =
-          look.title() +
-          format(": |%s - predicted| <= %.1e (%zu of %zu outside the bound); predicted and right are up to %.2f apart",
-                 name(which), off.most, off.outside, predicted.size(), apart) +
-          state(look)};
+  return {.expected = std::string(name(which)) + " equals " + formula,
+          .shown = look.trial.ok() && off.outside == 0 && apart >= APART,
+          .seen = look.title() +
+                  format(": |%s - predicted| <= %.1e (%zu of %zu elements are not as predicted); predicted and right "
+                         "are up to %.2f apart",
+                         name(which), off.most, off.outside, predicted.size(), apart) +
+                  state(look)};
 }
 
 Part still_right(const Look& look, Gradient which) {

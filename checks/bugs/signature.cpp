@@ -83,7 +83,7 @@ Part equals_prediction(const Trial& t, const std::vector<double>& predicted, con
   return {.expected = "the output equals " + formula,
           // Far apart on this input, or matching the prediction would prove nothing.
           .shown = t.ok() && with_prediction.outside == 0 && apart >= 100 * NOTES_TOLERANCE,
-          .seen = format("%s: |out - predicted| <= %.1e (%zu of %zu elements outside the bound), |out - right| <= "
+          .seen = format("%s: |out - predicted| <= %.1e (%zu of %zu elements are not as predicted), |out - right| <= "
                          "%.2g; predicted and right are up to %.2f apart",
                          t.title().c_str(), with_prediction.largest(), with_prediction.outside,
                          with_prediction.compared, with_right.largest(), apart) +
@@ -125,7 +125,7 @@ Part wrong_somewhere(const Trial& t) {
   Part part;
   part.expected = "the output is wrong";
   part.shown = t.ok() && c.outside > 0;
-  part.seen = format("%s: %zu of %zu elements outside the bound, |out - right| <= %.2g", t.title().c_str(), c.outside,
+  part.seen = format("%s: %zu of %zu elements are wrong, |out - right| <= %.2g", t.title().c_str(), c.outside,
                      c.compared, c.largest()) +
               state(t);
   std::string marks = marks_of(t, right);
@@ -383,7 +383,10 @@ int signature_command(std::span<char*> args) {
     const bool looked_here = part.possible && !hidden, as_it_should = !looked_here || part.shown == wanted;
     looked += looked_here && !part.always;  // what shows in either build tells nothing
     good &= as_it_should;
-    const char* mark = !looked_here ? "skip" : part.shown ? "shown" : "not shown";
+    const char* mark = !looked_here  ? "skip"
+                       : part.always ? (part.shown ? "holds" : "does not hold")
+                       : part.shown  ? "the bug shows"
+                                     : "the bug does not show";
     // A harmless patch has nothing to show: say which finding would count, and that there is none.
     const char* label = harmless && !part.always ? "if a bug: " : "expected: ";
     if (with_bug) std::printf("  %s %s\n", label, part.expected.c_str());

@@ -13,7 +13,7 @@ namespace lab {
 // Of a multiprocessor, per clock. Sources: the CUDA programming guide's table of arithmetic throughput (issue slots,
 // special functions), NVIDIA's H100 white paper (tensor cores, L2: 64 bytes), the banks (32 words); that an mma.sync
 // keeps its tensor core for 6 clocks, where 4 would do, is what Nsight Compute shows of v2d on an H200
-// (writeups/results/profile-*.json: op_hmma_cycles_active per instruction).
+// (op_hmma_cycles_active per instruction).
 struct Rates {
   const char* name = "an H200";
   int multiprocessors = 132;
