@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -179,6 +180,7 @@ void blank_all_but(const std::vector<Range>& ranges, std::vector<fp16>& tensor) 
 const char* name(Family family) {
   constexpr const char* NAMES[] = {"notes",   "unit",    "peaked",   "offset",  "swamped", "cancelling",
                                    "special", "impulse", "climbing", "matched", "constant"};
+  static_assert(std::size(NAMES) == std::size(FAMILIES));
   return NAMES[int(family)];
 }
 

@@ -7,9 +7,9 @@ file=writeups/results/digests.txt record= quick= now=build/digests good=0 bad=0 
 [ "$2" != 1 ] || quick=quick=1
 shift 2
 mkdir -p $now
-for lab; do
-  stage=${lab#build/*/} && stage=${stage%%/*}
-  $RUNNER $lab bits $quick > $now/$stage.new 2> $now/$stage.err
+for kernel; do
+  stage=${kernel#build/*/} && stage=${stage%%/*}
+  $RUNNER $kernel bits $quick > $now/$stage.new 2> $now/$stage.err
   status=$?
   [ $status != 3 ] || { skipped=$((skipped + 1)); continue; }  # not for this GPU
   [ $status = 0 ] || { echo "$stage: $(head -1 $now/$stage.err)"; bad=$((bad + 1)); continue; }
@@ -31,7 +31,7 @@ if [ "$record" ] && [ $bad = 0 ] && [ $skipped = 0 ]; then
   {
     echo "# FNV-1a, 64 bits, of the output's fp16 bytes, every NaN as 7e00"
     echo "# $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1), $(date -u +%FT%TZ), commit $(git rev-parse --short HEAD); make backend=gpu bits record=1"
-    for lab; do stage=${lab#build/*/} && cat $now/${stage%%/*}; done
+    for kernel; do stage=${kernel#build/*/} && cat $now/${stage%%/*}; done
   } > $file
   echo "recorded: $file" && good=$#
 fi

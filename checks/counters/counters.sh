@@ -6,12 +6,12 @@ file=writeups/results/counters.csv record= now=build/counters.csv good=0 bad=0
 [ "$1" != 1 ] || record=1
 shift
 head -1 $file > $now
-for lab; do
-  stage=${lab#build/*/} && stage=${stage%%/*}
+for kernel; do
+  stage=${kernel#build/*/} && stage=${stage%%/*}
   for shape in 1,1,512,64 ${record:+1,8,512,64 2,8,2048,64}; do
     # The last asks for 32 times as much as the second: not where that takes minutes.
     [ $shape != 2,8,2048,64 ] || awk -F, -v stage=$stage '$1 == stage && $3 == 8 { n += $8 } END { exit n > 3e6 }' $now || continue
-    $RUNNER $lab counters shape=$shape csv=1 >> $now || { bad=$((bad + 1)); continue; }
+    $RUNNER $kernel counters shape=$shape csv=1 >> $now || { bad=$((bad + 1)); continue; }
     [ "$record" ] && continue
     if [ "$(grep "^$stage,1,1,512,64,0," $file)" = "$(grep "^$stage,1,1,512,64,0," $now)" ]; then
       good=$((good + 1))

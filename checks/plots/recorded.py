@@ -14,15 +14,15 @@ from results import RESULTS, rows
 STEPS = {"v2c8": "1,1,256,64", "v2d": "1,1,256,64", "v3b": "1,1,256,128", "v3c": "1,1,256,128", "v3e": "1,1,512,128", "v3f": "1,1,512,128"}
 
 
-def record(labs):
-    check = labs[0] == "check"
+def record(kernels):
+    check = kernels[0] == "check"
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["stage", "warp", "what", "begin", "end"])
-    for lab in labs[check:]:
-        stage = Path(lab).parts[-3].split("_")[0]
+    for kernel in kernels[check:]:
+        stage = Path(kernel).parts[-3].split("_")[0]
         with tempfile.NamedTemporaryFile() as file:
-            subprocess.run([os.environ["RUNNER"], lab, "trace", f"shape={STEPS[stage]}", f"json={file.name}"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([os.environ["RUNNER"], kernel, "trace", f"shape={STEPS[stage]}", f"json={file.name}"], check=True, stdout=subprocess.DEVNULL)
             events = json.load(open(file.name))["traceEvents"]
         for e in events:
             if e["ph"] == "X" and e["cat"] != "phase" and e["tid"] % 4 == 0:

@@ -1,4 +1,5 @@
-// The runner's commands. To add one: declare its function here, and give it a line in commands.cpp.
+// The runner's commands. To add one: declare its function here, and give it a line in commands.cpp; those that a stage's test needs, which
+// waits for no more than the runner, are in run.cpp.
 #pragma once
 #include <span>
 #include <string>

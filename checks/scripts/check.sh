@@ -5,13 +5,14 @@
 #   check.sh FRONTEND HEADER OBJECT...   the words are in the environment: file, args, include, quick, seconds
 #   check.sh precompile HEADER FLAG...   all of CUDA that the CPU reads, which takes longer to read than most files
 set -u
+CXX=${CXX:-g++}
 flags='-std=gnu++20 -fsanitize=thread -O1 -g1 -w -ffp-contract=off -fno-optimize-sibling-calls -fno-strict-aliasing -fno-var-tracking
   -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1'
 ! grep -qswom1 fma /proc/cpuinfo || flags="$flags -mfma"
 frontend=$1 header=${2%.gch}; shift 2
 if [ "$frontend" = precompile ]; then
   echo '#include "common/cpu/plain_cuda.h"' > "$header"
-  exec g++ $flags "$@" -x c++-header -Icommon/cpu -I. "$header" -o "$header.gch"
+  exec $CXX $flags "$@" -x c++-header -Icommon/cpu -I. "$header" -o "$header.gch"
 fi
 say() { printf '%s\n' "$*" >&2; exit 2; }
 [ -n "${file:-}" ] || say "which file? make check file=foo.cu"
@@ -43,7 +44,7 @@ told() {
   head -8 "$work/told"
   say "$file is not read: g++ refuses it"
 }
-g++ $flags -E -fpch-preprocess -x c++ -include "$header" -Icommon/cpu -I. -I"$(dirname "$file")" $folders "$file" -o "$work/expanded.ii" 2> "$work/errors" || {
+$CXX $flags -E -fpch-preprocess -x c++ -include "$header" -Icommon/cpu -I. -I"$(dirname "$file")" $folders "$file" -o "$work/expanded.ii" 2> "$work/errors" || {
   # A header's own #include of a library is refused in the same words as the file's.
   sed -n 's/^\([^:]*\):[0-9].*: No such file or directory$/\1/p' "$work/errors" | sort -u | while read -r included; do
     "$frontend" "$included" "$PWD" scan 2>> "$work/unread"
@@ -53,8 +54,8 @@ g++ $flags -E -fpch-preprocess -x c++ -include "$header" -Icommon/cpu -I. -I"$(d
 }
 grep -v "^#" "$work/expanded.ii" | grep -qw main || say "$file has no main(); check runs a whole program"  # nor is a folder main one
 "$frontend" "$work/expanded.ii" "$PWD" > "$work/rewritten.ii" 2> "$work/unread" || unread "$work/unread"
-g++ $flags -fpreprocessed -c "$work/rewritten.ii" -o "$work/program.o" 2> "$work/errors" || told "$work/errors"
-g++ -no-pie -g "$work/program.o" "$@" -lboost_context -ldl -pthread -o "$work/program" 2> "$work/errors" ||
+$CXX $flags -fpreprocessed -c "$work/rewritten.ii" -o "$work/program.o" 2> "$work/errors" || told "$work/errors"
+$CXX -no-pie -g "$work/program.o" "$@" -lboost_context -ldl -pthread -o "$work/program" 2> "$work/errors" ||
   { sed -n 's/.*undefined reference to \(.*\)/    \1/p' "$work/errors" | sort -u | head -5; say "$file is not read: these functions are not there"; }
 run() {  # SCHEDULE COPIES: what it prints; its findings and its status lie beside
   ( set -f; LAB_RUN="$1 $2 $seconds" LAB_FINDINGS="$work/$1.$2.found" timeout -k 2 $((seconds + 5)) "$work/program" ${args:-}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# make fuzz: random problems on every LAB in turn, `seconds` in all; a line a stage, and what to type where one fails. The words seconds,
+# make fuzz: random problems on every KERNEL in turn, `seconds` in all; a line a stage, and what to type where one fails. The words seconds,
 # seed, cases, check and only come from the environment; `only` is one case in words, as a failure prints it.
 #   fuzz.sh KERNEL...
 set -u; set -f
@@ -17,8 +17,8 @@ seconds=${seconds:-60}
 case $seconds in ''|*[!0-9]*|0*) die "seconds=$seconds: must be a whole number of at least 1" ;; esac
 share=$((seconds / $#)); [ $share -gt 0 ] || share=1
 red=; ran=  # 3: a GPU that cannot run the stage
-for lab in "$@"; do
-  "$RUNNER" "$lab" fuzz seconds=$share $rest
+for kernel in "$@"; do
+  "$RUNNER" "$kernel" fuzz seconds=$share $rest
   case $? in 0) ran=1 ;; 2) exit 2 ;; 3) ;; *) red=1 ;; esac
 done
 [ -z "$red" ] || exit 1

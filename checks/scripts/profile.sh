@@ -1,9 +1,9 @@
 #!/bin/sh
 # make stage=S profile: one launch under Nsight Compute, at the clock rate that the GPU has by itself.
-#   profile.sh LAB B,H,S,D[,causal]
+#   profile.sh KERNEL B,H,S,D[,causal]
 # Two tables of ncu's own, and the metrics that writeups/reading-sass.md reads.
 set -u
-lab=$1; shape=$2
+kernel=$1; shape=$2
 command -v ncu > /dev/null || { echo "make profile needs Nsight Compute (ncu), which is not on the PATH" >&2; exit 2; }
 problem=$(printf '%s\n' "$shape" | sed -nE 's/^([0-9]+),([0-9]+),([0-9]+),(64|128)(,causal)?$/\1 \2 \3 \4 \5/p')
 [ -n "$problem" ] || { echo "shape=$shape: must be B,H,S,D[,causal] with D 64 or 128" >&2; exit 2; }
@@ -14,4 +14,4 @@ metrics=$metrics,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum,sm__warps_ac
 # ncu repeats the launch: it may take 100 seconds.
 exec ncu --clock-control none --kernel-name regex:attention --launch-count 1 --section SpeedOfLight --section LaunchStats \
   --metrics "$metrics,regex:smsp__average_warps_issue_stalled_.*_per_issue_active.ratio" \
-  "$RUNNER" "$lab" once "$1" "$2" "$3" "$4" "$([ -n "${5:-}" ] && echo 1 || echo 0)" 100
+  "$RUNNER" "$kernel" once "$1" "$2" "$3" "$4" "$([ -n "${5:-}" ] && echo 1 || echo 0)" 100
