@@ -18,6 +18,10 @@ namespace {
 constexpr double NOTES_COST = 17, CHECKED_COST = 4;  // the launch that the oracle checks
 constexpr double REPEATED_COST = 0.5;                // each later one, compared bit by bit
 constexpr std::size_t FEWEST_CHECKED = 4, FEWEST_REPEATED = 1;
+// Fuzz poses many problems, each of few blocks. One that a launcher answers by the number of multiprocessors runs whole if that costs
+// no more than this, for then it runs once more, with few of them.
+constexpr double FUZZED_COST = 1, WHOLE_FUZZED_COST = 3;
+constexpr std::size_t FEWEST_FUZZED = 2;
 constexpr Shape FEW_HEADS{1, 5, 130, 64, false};
 
 // `count` of `total`, ascending: one at random from each of `count` equal runs, so that they spread over
@@ -96,10 +100,14 @@ Sample sample_of(const Subject& subject, const Case& test, const Grid& grid, con
   // A block may take several pieces of work one after the other, so no sample of blocks is a sample of rows.
   const bool whole = test.multiprocessors > 0 || test.group == Group::overlap || !grid.independent;
   double cost = test.group == Group::notes && grid.units * each <= NOTES_COST ? NOTES_COST : CHECKED_COST;
+  if (options.first) {
+    const bool counts = grid_of(subject, test.shape, 2) != grid;
+    cost = counts && grid.units * each <= WHOLE_FUZZED_COST ? WHOLE_FUZZED_COST : FUZZED_COST;
+  }
   // Climbing rows are of three kinds, and each tile has all of them: the fewest tiles will do.
   if (test.family == Family::climbing) cost = 0;
-  s.checked =
-      options.full || whole ? sample(grid.units, grid.units, test.seed) : some_of(grid.units, cost, FEWEST_CHECKED);
+  s.checked = options.full || whole ? sample(grid.units, grid.units, test.seed)
+                                    : some_of(grid.units, cost, options.first ? FEWEST_FUZZED : FEWEST_CHECKED);
   s.repeated = s.checked;
   if (whole) return s;
   // Even full=1 repeats a sample only, a larger one: all schedules on all rows would take an hour.
