@@ -10,6 +10,9 @@
 
 using namespace lab;
 
+// As the runner does: a launcher says only that its map was refused, and the reason stays.
+extern "C" void lab_refused(const char* why) { set_launch_message(why); }
+
 namespace {
 
 // Written by `make probe what=wgmma sample=...` on an H200; its head is four lines.
