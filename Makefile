@@ -13,8 +13,8 @@ endef
 GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run check racecheck fuzz counters trace bits unit sanitize
 GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
 INNER_GOALS := built ci check-builds host-as-gpu sanitized evolve-labs
-WORDS := stage bug bugs backend full turns q k v do dq dk dv out causal scale seconds seed cases check only shape rounds json
-WORDS += sample n new again all say give-up lines minutes generations candidates tile quick record assigned what file args include verbose
+WORDS := stage bug bugs backend full q k v do dq dk dv out causal scale seconds seed cases check only shape rounds json
+WORDS += sample n new again all say give-up lines minutes tile quick record assigned what file args include verbose
 # A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
 # environment, "$$word". No recipe, target or prerequisite pastes a word, and neither does an $(eval).
 quote = '$(subst ','\'',$(1))'
@@ -134,7 +134,7 @@ $(B)/obj/%: OPTIMISE = -O1 $(LINES)
 $(call object,emulator): OPTIMISE = $(if $(SANITIZE),-O1) $(LINES)
 $(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
 $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
-$(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected reference wgmma)): OPTIMISE = -O1 -g1
+$(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected reference probes)): OPTIMISE = -O1 -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
 $(MORE_OBJ): POSITION := -fPIC $(if $(SANITIZE),-O0)
 compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP
@@ -181,9 +181,10 @@ $(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o ; @$(linked)
 $(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_BUGS)/$$*/*.cpp)) $(B)/flags
 	@$(building) sh checks/scripts/signatures.sh $(wildcard stages/$*/bugs/*.cpp $(if $(LAB_BUGS),$(LAB_BUGS)/$*/*.cpp)) > $(@:.so=.text)
 	@$(CXX) $(CXXFLAGS) -O1 $(LINES) $(LIBRARY_FLAGS) $(INCLUDES) -MMD -MP -MF $(@:.so=.d) -MT $@ -shared -x c++ $(@:.so=.text) -o $@
-PROBED := $(addprefix common/,emulator/tensor_core.cpp emulator/special_functions.cpp)
-build/gpu/probe_%: checks/probes/probe_%.cu $(PROBED) $(wildcard checks/probes/*.*h* common/*.hpp common/ptx/*.cuh) $(B)/flags
-	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma overlap,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DLAB_GPU -I. -o $@ $(filter %.cu %.cpp,$^)
+PROBED := checks/acceptance/format.cpp $(addprefix common/,emulator/tensor_core.cpp emulator/special_functions.cpp)
+build/gpu/probe_%: checks/probes/probe.cu $(PROBED) $(wildcard checks/probes/*.*h* common/*.hpp common/ptx/*.cuh) $(B)/flags
+	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma overlap,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DPROBE=$*_probe \
+	  -DPROBE_HEADER='"checks/probes/$*.cuh"' -DLAB_GPU -I. -o $@ $(filter %.cu %.cpp,$^)
 
 # --- goals: `make help` prints the lines with ## ---
 # Goals that run the runner with all its commands; the test of a stage needs less of it. Exercises build it themselves.
@@ -280,7 +281,7 @@ host-as-gpu:  # host code that includes device headers, as a GPU's build reads i
 ## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's tunables; check=1: its validator refuses every cheating candidate
 evolve: $(call fixed,$(STAGE))
 	@$(call keep,out) $(ALONE) $(if $(filter 1,$(check)),sh checks/search/adversarial.sh $(backend),\
-	  $(RUNNER) evolve $(backend) $(STAGE) $(call given,shape seed minutes generations candidates out))
+	  $(RUNNER) evolve $(backend) $(STAGE) $(call given,shape seed minutes out))
 evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
 ## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
 ON_PAGES = $(shell grep -rhoE 'begin: .* bug=[a-z0-9_]+' README.md writeups | sed 's|.*=|%/bug-|;s|$$|/kernel.so|')
@@ -289,9 +290,9 @@ writeups: $(if $(GPU),,$(CHECK)) $(call fixed,$(ALL_STAGES)) $(call checked,$(AL
 ## make plots [check=1] [record=1] | draw the figures; are they what results and code give?
 plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_producer v3e_overlap v3f_pingpong))
 	@PYTHON='$(PYTHON)' sh checks/scripts/plots.sh $(if $(check),check) $^
-## make probe what=wmma|mma|wgmma|ex2|overlap [sample=FILE] [check=1] | each lane's elements, products' bits, clocks (needs a GPU)
+## make probe what=wmma|mma|wgmma|ex2|overlap [sample=FILE] [only=SECTION] | each lane's elements, products' bits, clocks (needs a GPU)
 probe: $(PROBE)
-	@$(call keep,sample) $< $(if $(filter wmma,$(what)),$(if $(filter 1,$(check)),check),$(call given,sample only))
+	@$(call keep,sample) $< $(call given,sample only)
 clean: ## make clean | remove build/
 	@rm -rf build
 .PHONY: $(GOALS) $(INNER_GOALS) FORCE

@@ -45,11 +45,11 @@ struct ExecOptions {
   bool count = false;  // what a GPU's counters would count (common/counts.hpp); needs an instrumented kernel
   // Warp reductions lane by lane, as a GPU makes them (common/warp.cuh), not as one rendezvous with the same additions.
   bool spelled_out = false;
-  int multiprocessors = 0;            // what a launcher that counts them finds; 0: an H200's 132, or the GPU's
-  double block_seconds = 60;          // processor time that a block may take before the launch is stopped
-  bool gaps = false;                  // poisoned gaps between the arrays of a shared-memory plan
-  ExecWatcher* watcher = nullptr;     // told of every event; needs `check` for reads and writes, and workers = 1
-  std::vector<std::uint32_t> blocks;  // linear block indices to run, ascending; empty: all of them
+  int multiprocessors = 0;                 // what a launcher that counts them finds; 0: an H200's 132, or the GPU's
+  double block_seconds = 60;               // processor time that a block may take before the launch is stopped
+  bool gaps = false;                       // poisoned gaps between the arrays of a shared-memory plan
+  ExecWatcher* watcher = nullptr;          // told of every event; needs `check` for reads and writes, and workers = 1
+  std::vector<std::uint32_t> blocks = {};  // linear block indices to run, ascending; empty: all of them
   // The order in which blocks are started: 0 ascending, 1 descending, else shuffled by this seed. One after the other
   // with workers = 1; with more they overlap.
   std::uint64_t block_order = 0;

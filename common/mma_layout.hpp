@@ -1,6 +1,6 @@
 // Which matrix element each lane holds: mma.m16n8k16's A, B and C, and ldmatrix's result. Unlike WMMA's fragments these
 // are documented (PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type", "ldmatrix"). The CPU's
-// instructions and the figures use them; `make probe what=mma check=1` holds them against a GPU.
+// instructions and the figures use them; `make probe what=mma` holds them against a GPU.
 #pragma once
 #include <cuda_runtime.h>
 

@@ -1,6 +1,6 @@
 // Where wgmma finds and leaves the elements of its matrices: descriptors taken apart, addresses of A and B in shared
-// memory, and the registers of A and D. Plain functions, for the CPU's wgmma, the unit tests and `make probe what=wgmma
-// check=1`, which holds them against a GPU. (PTX ISA, "Matrix Descriptor Format", "Strides", "Register Fragments for
+// memory, and the registers of A and D. Plain functions, for the CPU's wgmma, the unit tests and `make probe what=wgmma`,
+// which holds them against a GPU. (PTX ISA, "Matrix Descriptor Format", "Strides", "Register Fragments for
 // wgmma.mma_async".)
 #pragma once
 #include <cuda_runtime.h>

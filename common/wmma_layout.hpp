@@ -2,7 +2,7 @@
 // not to be relied on by any kernel. The CPU's WMMA and the prediction of the bug `fragment_layout` use it, so that
 // code that does look inside a fragment goes wrong here as it does on the hardware.
 //
-// It is the layout that PTX documents for mma.m16n8k16, with two of its B and C side by side. `make probe what=wmma check=1`,
+// It is the layout that PTX documents for mma.m16n8k16, with two of its B and C side by side. `make probe what=wmma`,
 // part of `make backend=gpu test`, holds a GPU against it, and a unit test what an H200 printed
 // (writeups/results/h200-wmma-layout.txt).
 #pragma once

@@ -12,10 +12,11 @@ namespace lab {
 namespace {
 
 // Rows are read through plain pointers further down, so all extents are checked once, here.
-void check(const Shape& shape, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks) {
+void check(const Operands& in, std::span<const RowBlock> blocks) {
+  const Shape& shape = in.shape;
   if (shape.B < 1 || shape.H < 1 || shape.S < 1 || shape.D < 1)
     throw BadInput("attention: B, H, S and D must each be at least 1");
-  for (const auto& [name, tensor] : {std::pair("q", q), std::pair("k", k), std::pair("v", v)})
+  for (const auto& [name, tensor] : {std::pair("q", in.q), {"k", in.k}, {"v", in.v}})
     if (tensor.size() != shape.elements())
       throw BadInput(std::string("attention: ") + name + " has " + std::to_string(tensor.size()) +
                      " elements; B*H*S*D is " + std::to_string(shape.elements()));
@@ -26,14 +27,14 @@ void check(const Shape& shape, Tensor q, Tensor k, Tensor v, std::span<const Row
                      " heads of S = " + std::to_string(shape.S) + " rows");
 }
 
-Head load_head(const Shape& shape, Tensor q, Tensor k, Tensor v, int head) {
-  Head h{shape.S, shape.D, {}, {}, {}};
-  const std::size_t size = std::size_t(shape.S) * shape.D, begin = std::size_t(head) * size;
+Head load_head(const Operands& in, int head) {
+  Head h{in.shape.S, in.shape.D, {}, {}, {}};
+  const std::size_t size = std::size_t(h.S) * h.D, begin = std::size_t(head) * size;
   const auto widen = [&](Tensor from, std::vector<double>& to) {
     to.resize(size);
     for (std::size_t i = 0; i < size; ++i) to[i] = to_float(from[begin + i]);
   };
-  widen(q, h.q), widen(k, h.k), widen(v, h.v);
+  widen(in.q, h.q), widen(in.k, h.k), widen(in.v, h.v);
   return h;
 }
 
@@ -75,9 +76,10 @@ LAB_WIDE void softmax_times_v(const Head& head, std::vector<double>& scores, dou
   for (int c = 0; c < head.D; ++c) out[c] /= sum;
 }
 
-std::vector<double> for_rows(const Shape& shape, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> chosen,
-                             const PrepareHead& prepare, const ComputeRow& row) {
-  check(shape, q, k, v, chosen);
+std::vector<double> for_rows(const Operands& in, const ComputeRow& row, std::span<const RowBlock> chosen,
+                             const PrepareHead& prepare) {
+  check(in, chosen);
+  const Shape& shape = in.shape;
   const std::vector<RowBlock> all =
       chosen.empty() ? all_rows(shape) : std::vector<RowBlock>(chosen.begin(), chosen.end());
   struct Job {
@@ -92,7 +94,7 @@ std::vector<double> for_rows(const Shape& shape, Tensor q, Tensor k, Tensor v, s
   // One head in fp64 at a time: its rows are shared out, so memory does not grow with B * H.
   for (auto begin = jobs.begin(); begin != jobs.end();) {
     const auto end = std::find_if(begin, jobs.end(), [&](const Job& job) { return job.head != begin->head; });
-    Head head = load_head(shape, q, k, v, begin->head);
+    Head head = load_head(in, begin->head);
     if (prepare) prepare(head);
     std::atomic<std::ptrdiff_t> next{0};
     const auto work = [&] {
@@ -111,13 +113,14 @@ std::vector<double> for_rows(const Shape& shape, Tensor q, Tensor k, Tensor v, s
   return out;
 }
 
-std::vector<double> attention(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                              std::span<const RowBlock> blocks) {
-  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
-    std::vector<double> scores(visible_keys(shape, i));
-    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
+std::vector<double> attention(const Operands& in, std::span<const RowBlock> blocks) {
+  const auto row = [&](const Head& head, int i, double* out) {
+    std::vector<double> scores(visible_keys(in.shape, i));
+    for (std::size_t n = 0; n < scores.size(); ++n)
+      scores[n] = in.scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
     softmax_times_v(head, scores, out);
-  });
+  };
+  return for_rows(in, row, blocks);
 }
 
 }  // namespace lab

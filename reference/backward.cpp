@@ -91,17 +91,20 @@ void add_product(const BackwardHead& h, const std::vector<double>& weight, bool 
     }
 }
 
-Gradients backward(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Tensor dout, Hidden hidden) {
+Gradients backward(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Tensor dout, Hidden hidden,
+                   const ChangePairs& change) {
+  const Hidden pairs = change ? Hidden::times_zero : hidden;
   Gradients g;
   for (std::vector<double>* gradient : {&g.dq, &g.dk, &g.dv}) gradient->resize(shape.elements());
   g.L.resize(shape.rows()), g.delta.resize(shape.rows());
   for_backward_heads(shape, scale, q, k, v, dout, hidden, [&](BackwardHead& h) {
+    if (change) change(h);
     const std::size_t first_row = std::size_t(h.number) * h.S, begin = first_row * h.D;
     std::ranges::copy(h.L, g.L.begin() + std::ptrdiff_t(first_row));
     std::ranges::copy(h.delta, g.delta.begin() + std::ptrdiff_t(first_row));
-    add_product(h, h.dS, false, h.k.data(), hidden, &g.dq[begin]);
-    add_product(h, h.dS, true, h.q.data(), hidden, &g.dk[begin]);
-    add_product(h, h.P, true, h.dout.data(), hidden, &g.dv[begin]);
+    add_product(h, h.dS, false, h.k.data(), pairs, &g.dq[begin]);
+    add_product(h, h.dS, true, h.q.data(), pairs, &g.dk[begin]);
+    add_product(h, h.P, true, h.dout.data(), pairs, &g.dv[begin]);
   });
   return g;
 }

@@ -21,11 +21,6 @@ struct Gradients {
 // tiles adds 0 times what is there, which is NaN where that is NaN or infinite. Both are right.
 enum class Hidden { left_out, times_zero };
 
-// NaN and infinities pass through as the formulas have them. Uses all cores, a head each. Throws BadInput for a tensor
-// that is not B*H*S*D long.
-Gradients backward(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Tensor dout,
-                   Hidden hidden = Hidden::left_out);
-
 // One head: its tensors and all of its pairs in fp64.
 struct BackwardHead : Head {
   int number = 0;  // b * H + h
@@ -41,6 +36,12 @@ struct BackwardHead : Head {
 // Calls each(head) for every head, several at a time.
 void for_backward_heads(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Tensor dout, Hidden hidden,
                         const std::function<void(BackwardHead&)>& each);
+
+// NaN and infinities pass through as the formulas have them. Uses all cores, a head each. Throws BadInput for a tensor
+// that is not B*H*S*D long. `change` predicts a wrong kernel: P, dP and dS of a head are its to rewrite, of hidden pairs too.
+using ChangePairs = std::function<void(BackwardHead&)>;
+Gradients backward(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Tensor dout,
+                   Hidden hidden = Hidden::left_out, const ChangePairs& change = nullptr);
 
 // out[i] = sum_j weight(i, j) rows[j], or with `transposed` out[j] = sum_i weight(i, j) rows[i]; over the pairs that
 // are seen, or over all. `weight` is [S, S], `rows` and `out` are [S, D], and `out` begins as it is.

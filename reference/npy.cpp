@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <new>
@@ -251,30 +252,16 @@ void write_npy(const std::string& path, const std::array<int, 4>& shape, std::sp
   std::string start(MAGIC);
   start += {'\x01', '\x00', char(header.size() & 0xFF), char(header.size() >> 8)};
   start += header;
-  // Beside the target, so that the rename cannot cross file systems.
-  std::string temporary = path + ".XXXXXX";
-  const int descriptor = mkstemp(temporary.data());
-  if (descriptor < 0) throw bad_npy(path, std::string("cannot be written: ") + std::strerror(errno));
-  int error = 0;  // the first failure; later calls would hide it
-  const auto step = [&](bool fine) {
-    if (!fine && error == 0) error = errno != 0 ? errno : EIO;
-  };
+  const std::string fresh = path + ".new";  // beside the target, so that the rename cannot cross file systems
   errno = 0;
-  if (std::FILE* file = fdopen(descriptor, "wb")) {
-    step(std::fwrite(start.data(), 1, start.size(), file) == start.size());
-    step(std::fwrite(values.data(), sizeof(fp16), values.size(), file) == values.size());
-    step(std::fclose(file) == 0);
-  } else {
-    step(false);
-    close(descriptor);
-  }
-  const mode_t mask = umask(0);  // mkstemp makes a private file; an output is an ordinary one
-  umask(mask);
-  if (error == 0) step(chmod(temporary.c_str(), 0666 & ~mask) == 0);
-  if (error == 0) step(std::rename(temporary.c_str(), path.c_str()) == 0);
-  if (error == 0) return;
-  unlink(temporary.c_str());
-  throw bad_npy(path, std::string("cannot be written: ") + std::strerror(error));
+  std::ofstream file(fresh, std::ios::binary);
+  file.write(start.data(), std::streamsize(start.size()));
+  file.write(reinterpret_cast<const char*>(values.data()), std::streamsize(values.size_bytes()));
+  file.close();
+  if (file && std::rename(fresh.c_str(), path.c_str()) == 0) return;
+  const std::string why = std::strerror(errno);
+  std::remove(fresh.c_str());
+  throw bad_npy(path, "cannot be written: " + why);
 }
 
 }  // namespace lab

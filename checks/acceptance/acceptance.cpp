@@ -1,17 +1,18 @@
-#include "checks/acceptance/acceptance.hpp"
-
+// How the acceptance's cases are run: each is a subcase of doctest, in the test case of its group; what is reported of them is a
+// doctest reporter's. The same for every stage, pass and backend.
 #include <doctest/doctest.h>
-
-#include <signal.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "checks/acceptance/case_run.hpp"
 #include "checks/acceptance/overlap.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/same_bits.hpp"
@@ -43,8 +44,11 @@ class SideBySide {
     }
     const std::vector<std::string> results = last_.verdict.all("case");
     const std::size_t at = number - begins_[taken_ - 1];
-    if (at >= results.size()) end_like(last_.status);
-    return result_of(results[at], cases_[number]);
+    if (at < results.size()) return result_of(results[at], cases_[number]);
+    CaseResult ended;
+    ended.test = cases_[number];
+    ended.problems.push_back({Evidence::failure, format("its process ended with status %d", last_.status)});
+    return ended;
   }
 
  private:
@@ -58,16 +62,6 @@ class SideBySide {
     begins.push_back(cases.size());
     return begins;
   }
-  // Ends this process as the case's own process ended.
-  [[noreturn]] static void end_like(int status) {
-    std::fflush(nullptr);
-    if (status > 128) {
-      signal(status - 128, SIG_DFL);
-      raise(status - 128);
-    }
-    std::_Exit(status ? status : 1);
-  }
-
   const std::vector<Case>& cases_;
   std::vector<std::size_t> begins_;  // of the groups, and the end
   std::size_t taken_ = 0;            // groups
@@ -76,7 +70,10 @@ class SideBySide {
 };
 
 struct Session {
-  const Acceptance& what;
+  const Subject& subject;
+  AcceptanceOptions options;
+  std::vector<Case> cases;                       // in the order of the report
+  std::function<double(const Case& test)> cost;  // for the progress line
   Report report;
   Progress progress;
   std::unique_ptr<SideBySide> processes = nullptr;  // that run the cases; none: this one does
@@ -85,22 +82,11 @@ struct Session {
 Session* session = nullptr;  // doctest's test cases take no arguments
 
 CaseResult run_here(std::size_t number) {
-  const auto& [subject, options, cases, cost, seconds] = session->what;
-  const Case& test = cases[number];
-  CaseResult result;
-  result.test = test;
-  try {
-    return test.group == Group::overlap ? run_overlap_case(subject, test) : run_case(subject, test, number, options);
-  } catch (const StillRuns&) {
-    throw;
-  } catch (const std::exception& e) {
-    result.problems.push_back({Evidence::failure, std::string("the harness could not go on: ") + e.what()});
-  }
-  return result;
+  return run_case(session->subject, session->cases[number], number, session->options);
 }
 
 bool run(std::size_t number) {
-  const Case& test = session->what.cases[number];
+  const Case& test = session->cases[number];
   CaseResult& result = session->last;
   session->progress.start(text(test));
   std::fflush(stdout);  // a case that takes the process along must not take the report too
@@ -116,13 +102,13 @@ bool run(std::size_t number) {
     session->report.finish();
     std::_Exit(1);  // a destructor would wait for the kernel
   }
-  session->progress.finish(session->what.cost(test));
+  session->progress.finish(session->cost(test));
   return result.green();
 }
 
 // doctest enters one subcase each time, and comes again until all have been.
 void run_group(Group group) {
-  const std::vector<Case>& cases = session->what.cases;
+  const std::vector<Case>& cases = session->cases;
   for (std::size_t i = 0; i < cases.size(); ++i)
     if (cases[i].group == group) SUBCASE((std::to_string(i) + ": " + text(cases[i])).c_str()) CHECK(run(i));
 }
@@ -145,31 +131,30 @@ TEST_CASE("whole: instances of the kernel") { run_group(Group::instances); }
 TEST_CASE("whole: launches that overlap") { run_group(Group::overlap); }
 TEST_CASE("whole: every instance of the kernel ran") {
   hold("Every instance of the kernels ran, on whole and on ragged lengths, causal and not where it is chosen",
-       left_out(session->what.subject, session->what.cases));
+       left_out(session->subject, session->cases));
 }
 TEST_CASE("whole: every element is written by one block") {
-  if (session->what.subject.backward || !can_schedule()) return;
-  const std::string twice = not_written_once(session->what.subject);
+  if (session->subject.backward || !can_schedule()) return;
+  const std::string twice = not_written_once(session->subject);
   hold("Every element is written by one block", twice.empty() ? std::vector<std::string>{} : std::vector{twice});
 }
 TEST_CASE("whole: more heads than a grid is high") {
-  if (!session->what.subject.backward || !can_schedule()) return;  // a GPU has computed them all
-  const std::string why = refusal(session->what.subject, MANY_HEADS);
+  if (!session->subject.backward || !can_schedule()) return;  // a GPU has computed them all
+  const std::string why = refusal(session->subject, MANY_HEADS);
   hold("More heads than a grid is high", why.empty() ? std::vector<std::string>{} : std::vector{why}, true);
 }
 TEST_CASE("whole: other scales are refused") {
   if (kernel_library().find("/own/") != std::string::npos) return;  // a kernel of one's own may take them
-  hold("A scale that is not positive and finite is refused", scales_not_refused(session->what.subject), true);
+  hold("A scale that is not positive and finite is refused", scales_not_refused(session->subject), true);
 }
 TEST_CASE("whole: the order of blocks") {
-  if (!session->what.subject.backward) return;
-  const auto [lines, red] = order_of_blocks(session->what.subject, SAME_BITS_LAUNCHES);
-  hold("The order of blocks" + (session->what.options.verbose ? lines : ""), red, true);
+  if (!session->subject.backward) return;
+  const auto [lines, red] = order_of_blocks(session->subject, SAME_BITS_LAUNCHES);
+  hold("The order of blocks" + (session->options.verbose ? lines : ""), red, true);
 }
 TEST_CASE("quick: every case, the cheapest first, until one is red") {
-  for (std::size_t i = 0; i < session->what.cases.size(); ++i)
-    if (session->progress.seconds() <= session->what.seconds)
-      SUBCASE((std::to_string(i) + ": " + text(session->what.cases[i])).c_str()) CHECK(run(i));
+  for (std::size_t i = 0; i < session->cases.size(); ++i)
+    SUBCASE((std::to_string(i) + ": " + text(session->cases[i])).c_str()) CHECK(run(i));
 }
 TEST_SUITE_END();
 
@@ -207,34 +192,19 @@ int run_test_cases(bool quick) {
 }
 
 AcceptanceOptions options_in(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"full", "quick", "cheapest", "once", "turns", "seed", "verbose"};
+  constexpr std::string_view keys[] = {"full", "quick", "cheapest", "once", "seed", "verbose"};
   const KeyValues values(args, keys);
   AcceptanceOptions options{values.flag("full"), values.flag("quick"), 0, values.flag("once"), 1};
   options.cheapest = values.whole("cheapest", 1'000'000, 1, 0);
   options.quick |= options.cheapest > 0;
   options.seed = values.whole("seed", UINT64_MAX, 0, options.seed);
-  options.turns = values.flag("turns"), options.verbose = values.flag("verbose");
+  options.verbose = values.flag("verbose");
   return options;
 }
 
 }  // namespace
 
-int run_acceptance(const Acceptance& acceptance) {
-  double cost = 0;
-  for (const Case& test : acceptance.cases) cost += acceptance.cost(test);
-  Session current{acceptance, Report(acceptance.subject, acceptance.options, acceptance.cases.size()),
-                  Progress(acceptance.cases.size(), cost, acceptance.options.full)};
-  session = &current;
-  if (!acceptance.options.quick && can_schedule() && jobs_at_once() > 1)
-    current.processes = std::make_unique<SideBySide>(acceptance.cases);
-  const int status = run_test_cases(acceptance.options.quick);
-  set_exec_options({});
-  session = nullptr;
-  // No case at all is no proof, and doctest must agree with the count.
-  return status == 0 && current.report.failed() == 0 && current.report.passed() > 0 ? 0 : 1;
-}
-
-// test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N] [verbose=1]; cheapest= is for machines where all cases would
+// test [full=1] [quick=1] [cheapest=N] [once=1] [seed=N] [verbose=1]; cheapest= is for machines where all cases would
 // take too long, once= for kernels that are most likely wrong.
 int test_command(std::span<char*> args) {
   const Subject& subject = lab::subject();
@@ -244,7 +214,17 @@ int test_command(std::span<char*> args) {
   if (!subject.backward) std::ranges::copy(instance_cases(subject, cases, options.seed), std::back_inserter(cases));
   std::ranges::copy(overlap_cases(subject, options.seed), std::back_inserter(cases));
   if (options.quick) leave_cheapest(cases, cost, options.cheapest);
-  return run_acceptance({subject, options, std::move(cases), cost});
+  double all = 0;
+  for (const Case& test : cases) all += cost(test);
+  Session current{
+      subject, options, cases, cost, Report(subject, options, cases.size()), Progress(cases.size(), all, options.full)};
+  session = &current;
+  if (!options.quick && can_schedule() && jobs_at_once() > 1)
+    current.processes = std::make_unique<SideBySide>(current.cases);
+  const int status = run_test_cases(options.quick);
+  set_exec_options({});
+  // No case at all is no proof, and doctest must agree with the count.
+  return status == 0 && current.report.failed() == 0 && current.report.passed() > 0 ? 0 : 1;
 }
 
 }  // namespace lab

@@ -61,10 +61,10 @@ double weight_error(int head_dim, int visible_keys, double largest_score, bool h
   return units * FP32_ROUNDING + (half_p ? FP16_ROUNDING : 0);
 }
 
-BackwardInputs make_backward_inputs(Family family, const Shape& shape, std::uint64_t seed, double amplitude,
-                                    const Magnitudes& magnitudes) {
+Inputs make_backward_inputs(Family family, const Shape& shape, std::uint64_t seed, double amplitude,
+                            const Magnitudes& magnitudes) {
   constexpr std::uint64_t OF_DOUT = 0x646F7574;  // another seed than that of v
-  BackwardInputs in = make_inputs(family, shape, seed, {}, amplitude);
+  Inputs in = make_inputs(family, shape, seed, {}, amplitude);
   in.dout = make_inputs(Family::unit, shape, seed ^ OF_DOUT).v;
   const auto multiply = [&](std::vector<fp16>& tensor, double factor, std::size_t first) {
     if (factor == 1) return;
@@ -76,47 +76,40 @@ BackwardInputs make_backward_inputs(Family family, const Shape& shape, std::uint
   return in;
 }
 
-ExpectedBackward expected_backward(const Shape& shape, double scale, const BackwardInputs& in, bool half_p) {
+std::vector<Expected> expected_backward(const Shape& shape, double scale, const Inputs& in, bool half_p) {
   Gradients right = backward(shape, scale, in.q, in.k, in.v, in.dout), zero;
-  ExpectedBackward e;
-  e.dq.value = std::move(right.dq), e.dk.value = std::move(right.dk), e.dv.value = std::move(right.dv);
-  Expected* const all[] = {&e.dq, &e.dk, &e.dv};
-  for (Expected* g : all) g->allowed.resize(shape.elements());
+  std::vector<Expected> all(3);
+  all[0].value = std::move(right.dq), all[1].value = std::move(right.dk), all[2].value = std::move(right.dv);
+  for (Expected& g : all) g.allowed.resize(shape.elements());
 
   const std::size_t head_size = std::size_t(shape.S) * shape.D;
   for_backward_heads(shape, scale, in.q, in.k, in.v, in.dout, Hidden::left_out, [&](BackwardHead& h) {
     const std::size_t begin = std::size_t(h.number) * head_size;
     if (!pair_errors(h, scale, half_p)) {
-      for (Expected* g : all) std::fill_n(g->allowed.begin() + std::ptrdiff_t(begin), head_size, INF);
+      for (Expected& g : all) std::fill_n(g.allowed.begin() + std::ptrdiff_t(begin), head_size, INF);
       return;
     }
-    add_product(h, h.dS, false, magnitudes(h.k).data(), Hidden::left_out, &e.dq.allowed[begin]);
-    add_product(h, h.dS, true, magnitudes(h.q).data(), Hidden::left_out, &e.dk.allowed[begin]);
-    add_product(h, h.P, true, magnitudes(h.dout).data(), Hidden::left_out, &e.dv.allowed[begin]);
+    add_product(h, h.dS, false, magnitudes(h.k).data(), Hidden::left_out, &all[0].allowed[begin]);
+    add_product(h, h.dS, true, magnitudes(h.q).data(), Hidden::left_out, &all[1].allowed[begin]);
+    add_product(h, h.P, true, magnitudes(h.dout).data(), Hidden::left_out, &all[2].allowed[begin]);
   });
 
-  const auto finite_all = [](const Expected* g) {
-    return std::ranges::all_of(g->value, [](double x) { return std::isfinite(x); });
+  const auto finite_all = [](const Expected& g) {
+    return std::ranges::all_of(g.value, [](double x) { return std::isfinite(x); });
   };
   if (!std::ranges::all_of(all, finite_all))
     zero = backward(shape, scale, in.q, in.k, in.v, in.dout, Hidden::times_zero);
-  e.dq.also = std::move(zero.dq), e.dk.also = std::move(zero.dk), e.dv.also = std::move(zero.dv);
-  for (Expected* g : all) {
-    g->also.resize(g->value.size());
-    for (std::size_t i = 0; i < g->value.size(); ++i) {
-      const double value = g->value[i], allowed = g->allowed[i] += FP16_ROUNDING * std::abs(value) + FP16_HALF_STEP;
+  all[0].also = std::move(zero.dq), all[1].also = std::move(zero.dk), all[2].also = std::move(zero.dv);
+  for (Expected& g : all) {
+    g.also.resize(g.value.size());
+    for (std::size_t i = 0; i < g.value.size(); ++i) {
+      const double value = g.value[i], allowed = g.allowed[i] += FP16_ROUNDING * std::abs(value) + FP16_HALF_STEP;
       // 65520 is half a step above the largest half.
       if (std::isfinite(value) && std::isfinite(allowed) && std::abs(value) + allowed >= 65520)
-        g->also[i] = std::copysign(INF, value);
+        g.also[i] = std::copysign(INF, value);
     }
   }
-  return e;
-}
-
-std::size_t ExpectedBackward::unbounded() const {
-  std::size_t count = 0;
-  for (const Expected* g : {&dq, &dk, &dv}) count += std::size_t(std::ranges::count(g->allowed, INF));
-  return count;
+  return all;
 }
 
 }  // namespace lab

@@ -39,16 +39,12 @@
 namespace lab {
 
 // q, k and v as the forward pass has them, and dO of N(0,1).
-using BackwardInputs = Inputs;
-BackwardInputs make_backward_inputs(Family family, const Shape& shape, std::uint64_t seed, double amplitude = 1,
-                                    const Magnitudes& magnitudes = {});
+Inputs make_backward_inputs(Family family, const Shape& shape, std::uint64_t seed, double amplitude = 1,
+                            const Magnitudes& magnitudes = {});
 
-// Right as well: what Hidden::times_zero makes of a pair, and an infinity where a bound reaches past the largest half.
-struct ExpectedBackward {
-  Expected dq, dk, dv;  // [B, H, S, D] each
-  std::size_t unbounded() const;
-};
-ExpectedBackward expected_backward(const Shape& shape, double scale, const BackwardInputs& in, bool half_p);
+// dQ, dK and dV, [B, H, S, D] each. Right as well: what Hidden::times_zero makes of a pair, and an infinity where a bound
+// reaches past the largest half.
+std::vector<Expected> expected_backward(const Shape& shape, double scale, const Inputs& in, bool half_p);
 
 // e_i of point 3.
 double weight_error(int head_dim, int visible_keys, double largest_score, bool half_p);

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <memory>
 #include <numeric>
 #include <span>
-#include <type_traits>
+#include <sstream>
 #include <utility>
 
 #include "checks/acceptance/format.hpp"
+#include "checks/acceptance/overlap.hpp"
 #include "checks/acceptance/sampling.hpp"
 #include "common/backend.hpp"
 #include "common/gpu_access.hpp"
@@ -24,50 +26,40 @@ namespace {
 constexpr double BLOCK_SECONDS = 10, BACKWARD_BLOCK_SECONDS = 20;
 constexpr std::size_t MOST_FINDINGS = 2;  // of one launch
 
-struct Run {
-  Schedule schedule = Schedule::ascending;
-  Copies copies = Copies::at_wait;
-  bool gaps = false;
-  Fragments fragments = Fragments::measured;
-  bool spelled_out = false;
-  int multiprocessors = 0;
-  Copies products = Copies::at_wait;  // wgmma's
-  std::uint64_t block_order = 0;
-  bool crowded = false;  // room for no more blocks at once than wait for each other
-  std::uint64_t seed = 1;
-  bool check = false;
-};
-
 // The first is compared with the oracle, the rest with the first. Two under equal conditions come first: a kernel that
 // differs from itself has a race that needs no other schedule.
-constexpr Run FORWARD_RUNS[] = {
-    {Schedule::ascending, Copies::at_wait, false},
-    {Schedule::ascending, Copies::at_wait, false},
-    {Schedule::descending, Copies::at_issue, false},
-    {Schedule::round_robin, Copies::at_wait, true, Fragments::other, true, 0, Copies::at_issue},
-    {Schedule::random, Copies::at_issue, false, Fragments::measured, false, 0, Copies::random},
+const ExecOptions FORWARD_RUNS[] = {
+    {},
+    {},
+    {.schedule = Schedule::descending, .copies = Copies::at_issue},
+    {.schedule = Schedule::round_robin,
+     .products = Copies::at_issue,
+     .fragments = Fragments::other,
+     .spelled_out = true,
+     .gaps = true},
+    {.schedule = Schedule::random, .copies = Copies::at_issue, .products = Copies::random},
     // A loader that runs between an early copy and a late product finds the slot that was given back too soon.
-    {Schedule::round_robin, Copies::at_issue},
+    {.schedule = Schedule::round_robin, .copies = Copies::at_issue},
 };
 // Blocks of a backward stage add to sums: their order is part of a run. Compared with the first where the stage claims the
 // same bits in every order, else with the oracle.
-constexpr Run BACKWARD_RUNS[] = {
-    {.crowded = true},
+constexpr int CROWDED = 1;  // room for no more blocks at once than wait for each other
+const ExecOptions BACKWARD_RUNS[] = {
+    {.room = CROWDED},
     {.schedule = Schedule::descending, .block_order = 1},
     {.schedule = Schedule::round_robin, .gaps = true, .block_order = 2},
     {.schedule = Schedule::random, .block_order = 3},
     {},
 };
-constexpr std::size_t EQUAL_RUNS = 2;  // those that a GPU can make
 // A reduction lane by lane takes five times as long as in one step, and one that is wrong is wrong in every case: each
-// third spells them out. With turns=1 each fourth has that run.
+// third spells them out.
 constexpr std::size_t SPELLED_OUT_EVERY = 3;
 // For launchers that count multiprocessors, on cases that run whole: few of them mean other instances, and blocks with
 // more than one piece of work, in which a lane that comes late can find its slot in use again. Other instances round
 // differently, so the oracle judges.
-constexpr Run FEW_MULTIPROCESSORS{.schedule = Schedule::leaders, .copies = Copies::at_issue, .multiprocessors = 2};
+const ExecOptions FEW_MULTIPROCESSORS{.schedule = Schedule::leaders, .copies = Copies::at_issue, .multiprocessors = 2};
 
-std::string text(const Run& run) {
+std::string text(const ExecOptions& run) {
   if (!can_schedule())
     return run.multiprocessors ? format("launch, %d multiprocessors", run.multiprocessors) : "launch";
   return format("schedule %s%s, copies %s%s", name(run.schedule),
@@ -108,12 +100,10 @@ class CaseRun {
         grid_(grid_of(subject, test.shape, test.multiprocessors)) {
     result_.test = test;
     if (!options.first) return;
-    const ExecOptions& o = *options.first;
-    const bool plain = o.schedule == Schedule::ascending && o.copies == Copies::at_wait;
-    own_runs_.push_back({.schedule = o.schedule, .copies = o.copies, .gaps = o.gaps, .fragments = o.fragments});
-    own_runs_.push_back(
-        {plain ? Schedule::round_robin : Schedule::ascending, plain ? Copies::at_issue : Copies::at_wait});
-    for (Run& run : own_runs_) run.seed = o.seed, run.check = o.check;
+    const bool plain = options.first->schedule == Schedule::ascending && options.first->copies == Copies::at_wait;
+    own_runs_ = {*options.first, {}};
+    if (plain) own_runs_[1].schedule = Schedule::round_robin, own_runs_[1].copies = Copies::at_issue;
+    own_runs_[1].seed = options.first->seed, own_runs_[1].check = options.first->check;
   }
 
   CaseResult run() {
@@ -147,8 +137,8 @@ class CaseRun {
     if (options_.once || repeated.empty() || (!green() && (options_.quick || subject_.backward))) return;
     std::vector<RowBlock> again_rows;
     for (const std::size_t i : repeats()) {
-      Run run = runs()[i];
-      if (!options_.turns && number_ % SPELLED_OUT_EVERY) run.spelled_out = false;
+      ExecOptions run = runs()[i];
+      if (number_ % SPELLED_OUT_EVERY) run.spelled_out = false;
       Outputs output;
       if (!launch(run, repeated, output)) break;  // the next launch would only say it again
       const std::vector<RowBlock> rows = rows_of(repeated, output);
@@ -163,12 +153,11 @@ class CaseRun {
       Outputs output;
       if (launch(FEW_MULTIPROCESSORS, checked, output)) compare_with_oracle(output, all_rows(problem_->shape));
     }
-    if (!can_schedule() && !subject_.backward && result_.test.group == Group::notes && green()) measure(first);
   }
 
-  std::span<const Run> runs() const {
+  std::span<const ExecOptions> runs() const {
     if (!own_runs_.empty()) return own_runs_;
-    return subject_.backward ? std::span<const Run>(BACKWARD_RUNS) : FORWARD_RUNS;
+    return subject_.backward ? std::span<const ExecOptions>(BACKWARD_RUNS) : FORWARD_RUNS;
   }
 
   // The indices of the runs that come after the first.
@@ -178,7 +167,7 @@ class CaseRun {
     std::vector<std::size_t> some = {1 + number_ % count, 1 + (number_ + 2) % count};
     if (subject_.backward ? options_.full : all_runs(result_.test, options_))
       some.resize(count), std::iota(some.begin(), some.end(), 1u);
-    else if (subject_.backward || options_.turns || result_.test.group == Group::instances)
+    else if (subject_.backward || result_.test.group == Group::instances)
       some.resize(1);
     return some;
   }
@@ -186,7 +175,7 @@ class CaseRun {
   bool green() const { return problems_.empty(); }
 
   // Says `what` once, however many of the case's launches show it.
-  void problem(Evidence evidence, const std::string& what, const Run* run = nullptr, bool again = false) {
+  void problem(Evidence evidence, const std::string& what, const ExecOptions* run = nullptr, bool again = false) {
     if (std::ranges::find(said_, what) != said_.end()) return;
     said_.push_back(what);
     problems_.push_back({evidence, run ? what + " [" + text(*run) + "]" : what, again});
@@ -203,17 +192,12 @@ class CaseRun {
   }
 
   // Everything that a launch says without the right answer being known. False if nothing ran.
-  bool launch(const Run& run, const Units& units, Outputs& outputs) {
+  bool launch(const ExecOptions& run, const Units& units, Outputs& outputs) {
     Launching how;
-    ExecOptions& options = how.options;
-    options.schedule = run.schedule, options.seed = run.seed, options.check = run.check;
-    options.copies = run.copies, options.products = run.products;
-    options.gaps = run.gaps;
-    options.fragments = run.fragments;
-    options.spelled_out = run.spelled_out;
-    options.multiprocessors = run.multiprocessors ? run.multiprocessors : result_.test.multiprocessors;
+    ExecOptions& options = how.options = run;
+    if (!run.multiprocessors) options.multiprocessors = result_.test.multiprocessors;
     options.block_seconds = subject_.backward ? BACKWARD_BLOCK_SECONDS : BLOCK_SECONDS;
-    options.block_order = run.block_order, options.room = run.crowded ? subject_.together : 0;
+    if (run.room) options.room = subject_.together;
     // With several the order of atomic sums would be the operating system's.
     if (subject_.backward) options.workers = 1;
     if (is_sample(units)) options.blocks = grid_.blocks(units);
@@ -237,7 +221,8 @@ class CaseRun {
   }
 
   // One element off by more than its bound makes the case red. NaN is within a bound only where the oracle has NaN.
-  void compare_with_oracle(const Outputs& outputs, const std::vector<RowBlock>& rows, const Run* run = nullptr) {
+  void compare_with_oracle(const Outputs& outputs, const std::vector<RowBlock>& rows,
+                           const ExecOptions* run = nullptr) {
     if (right_.empty()) right_ = oracle(subject_, *problem_, rows);
     Comparison compared;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -254,24 +239,12 @@ class CaseRun {
   }
 
   void draw(int output, const std::vector<fp16>& out, const Expected& right, const std::vector<RowBlock>& rows) {
-    const Shape& shape = problem_->shape;
-    std::string marks(out.size(), '.'), of_rows;
-    std::vector<fp16> compared;
-    const auto each_row = [&](auto row) {
-      for (const RowBlock& block : rows)
-        for (int r = block.first; r < block.first + block.rows; ++r)
-          row((std::size_t(block.head) * std::size_t(shape.S) + std::size_t(r)) * std::size_t(shape.D));
-    };
-    each_row([&](std::size_t at) { compared.insert(compared.end(), &out[at], &out[at] + shape.D); });
-    of_rows = marks_of(compared, right);
-    std::size_t next = 0;
-    each_row([&](std::size_t at) { std::copy_n(&of_rows[next], shape.D, &marks[at]), next += std::size_t(shape.D); });
-    result_.map = map_of(
-        shape, [&](std::size_t i) { return marks[i]; }, "'#' wrong, 'N' NaN, '~' never written, '.' right");
+    const std::string marks = marks_of(problem_->shape, rows, out, right);
+    result_.map = map_of(problem_->shape, marks, "'#' wrong, 'N' NaN, '~' never written, '.' right");
     if (subject_.outputs.size() > 1) result_.map[0] = subject_.outputs[std::size_t(output)] + (", " + result_.map[0]);
   }
 
-  void compare_with_first(const Run& run, const Outputs& outputs, const Outputs& first,
+  void compare_with_first(const ExecOptions& run, const Outputs& outputs, const Outputs& first,
                           const std::vector<RowBlock>& rows) {
     const std::string bug = *planted_bug() ? std::string(" bug=") + planted_bug() : "";
     for (std::size_t output = 0; output < outputs.size(); ++output) {
@@ -298,34 +271,6 @@ class CaseRun {
               format("%d rows are written that these blocks did not write before", now - count(rows)), &run);
   }
 
-  // Median of ten groups of launches, the L2 cache warm. Small launches are over before the next one is queued,
-  // so what they show includes launch overhead.
-  void measure(const Outputs& first) {
-    constexpr int TIMED = 10, LAUNCHES = 20;
-    const ExclusiveGpu exclusive;
-    const Call call = tensors_->call(result_.test.shape, problem_->scale);
-    cudaEvent_t start, stop;
-    check_cuda(cudaEventCreate(&start), "cudaEventCreate");
-    check_cuda(cudaEventCreate(&stop), "cudaEventCreate");
-    std::vector<double> times;
-    for (int group = -1; group < TIMED; ++group) {  // group -1 warms up
-      check_cuda(cudaEventRecord(start), "cudaEventRecord");
-      for (int i = 0; i < LAUNCHES; ++i) check_cuda(subject_.launch(call), "a timed launch");
-      check_cuda(cudaEventRecord(stop), "cudaEventRecord");
-      check_cuda(cudaEventSynchronize(stop), "the timed launches");
-      float milliseconds = 0;
-      check_cuda(cudaEventElapsedTime(&milliseconds, start, stop), "cudaEventElapsedTime");
-      if (group >= 0) times.push_back(1000.0 * milliseconds / LAUNCHES);
-    }
-    check_cuda(cudaEventDestroy(start), "cudaEventDestroy");
-    check_cuda(cudaEventDestroy(stop), "cudaEventDestroy");
-    std::ranges::sort(times);
-    result_.microseconds = (times[TIMED / 2 - 1] + times[TIMED / 2]) / 2;
-    Outputs last;
-    if (!tensors_->fetch(last).empty() || last != first)
-      problem(Evidence::race, "the output changed while it was timed");
-  }
-
   const Subject& subject_;
   const AcceptanceOptions& options_;
   std::size_t number_;  // of the case, for turns
@@ -336,73 +281,58 @@ class CaseRun {
   std::vector<std::string> said_;
   std::vector<Fault> problems_;
   CaseResult result_{};
-  std::vector<Run> own_runs_;  // of fuzz
-};
-
-// --- a result as text ---------------------------------------------------------------------------------------
-
-// The fields of a result, in hexadecimal digits: written to `text`, or read from its beginning.
-struct Digits {
-  std::string text;
-  bool reads = false;
-  void bytes(void* at, std::size_t count) {
-    auto* const all = static_cast<unsigned char*>(at);
-    if (reads && text.size() < 2 * count) throw std::runtime_error("a case's result is cut off");
-    for (std::size_t i = 0; i < count; ++i)
-      if (reads)
-        all[i] = static_cast<unsigned char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
-      else
-        text += format("%02x", all[i]);
-    if (reads) text.erase(0, 2 * count);
-  }
-  // The number of elements that follow, each of one byte at least.
-  std::size_t fitting(std::size_t& size) {
-    bytes(&size, sizeof size);
-    if (reads && size > text.size() / 2) throw std::runtime_error("a case's result is cut off");
-    return size;
-  }
-  template <class T>
-  void operator()(T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    bytes(&value, sizeof value);
-  }
-  void operator()(std::string& value) {
-    std::size_t size = value.size();
-    value.resize(fitting(size)), bytes(value.data(), size);
-  }
-  void operator()(Fault& f) { (*this)(f.evidence), (*this)(f.what), (*this)(f.again); }
-  template <class T>
-  void operator()(std::vector<T>& all) {
-    std::size_t size = all.size();
-    all.resize(fitting(size));
-    for (T& one : all) (*this)(one);
-  }
-  // All that run_case() finds out.
-  void operator()(CaseResult& r) {
-    (*this)(r.problems), (*this)(r.map), (*this)(r.compared), (*this)(r.checked), (*this)(r.repeated), (*this)(r.total);
-    (*this)(r.skipped), (*this)(r.note), (*this)(r.hang), (*this)(r.launches), (*this)(r.microseconds);
-  }
+  std::vector<ExecOptions> own_runs_;  // of fuzz
 };
 
 }  // namespace
 
 CaseResult run_case(const Subject& subject, const Case& test, std::size_t number, const AcceptanceOptions& options) {
-  return CaseRun(subject, test, number, options).run();
+  CaseResult lost;
+  lost.test = test;
+  try {
+    return test.group == Group::overlap ? run_overlap_case(subject, test)
+                                        : CaseRun(subject, test, number, options).run();
+  } catch (const StillRuns&) {
+    throw;
+  } catch (const std::exception& e) {  // a lost GPU context, or no memory
+    lost.problems.push_back({Evidence::failure, std::string("the harness could not go on: ") + e.what()});
+  }
+  return lost;
 }
 
-std::string text_of(CaseResult result) {
-  Digits digits;
-  digits(result);
-  return digits.text;
+// Fields, in one line: a new line within one is a character that no report has.
+static constexpr char BETWEEN = '\x1f', NEW_LINE = '\x1e';
+
+std::string text_of(const CaseResult& r) {
+  const Comparison& c = r.compared;
+  std::string text = format("%zu %zu %a %a %zu %zu %zu %d %d", c.compared, c.nans, c.max_diff, c.worst_ratio, r.checked,
+                            r.repeated, r.total, int(r.skipped), r.launches);
+  for (const std::string& field : {r.note, r.hang, std::to_string(r.problems.size())}) text += BETWEEN + field;
+  for (const Fault& f : r.problems) text += BETWEEN + std::string(f.again ? "+" : "-") + f.what;
+  for (const std::string& line : r.map) text += BETWEEN + line;
+  std::ranges::replace(text, '\n', NEW_LINE);
+  return text;
 }
 
-CaseResult result_of(const std::string& text, const Case& test) {
-  CaseResult result;
-  result.test = test;
-  Digits digits{text, true};
-  digits(result);
-  if (!digits.text.empty()) throw std::runtime_error("a case's result is longer than it should be");
-  return result;
+CaseResult result_of(std::string text, const Case& test) {
+  std::ranges::replace(text, NEW_LINE, '\n');
+  std::istringstream fields(text);
+  std::string field;
+  const auto next = [&] { return std::getline(fields, field, BETWEEN), field; };
+  CaseResult r;
+  r.test = test;
+  Comparison& c = r.compared;
+  int skipped = 0;
+  if (std::sscanf(next().c_str(), "%zu %zu %la %la %zu %zu %zu %d %d", &c.compared, &c.nans, &c.max_diff,
+                  &c.worst_ratio, &r.checked, &r.repeated, &r.total, &skipped, &r.launches) != 9)
+    throw std::runtime_error("a case's result is cut off");
+  r.skipped = skipped, r.note = next(), r.hang = next();
+  for (int left = std::stoi(next()); left > 0; --left) {
+    next();
+    r.problems.push_back({{}, field.substr(1), field[0] == '+'});
+  }
+  while (std::getline(fields, field, BETWEEN)) r.map.push_back(field);
+  return r;
 }
 
 }  // namespace lab

@@ -19,15 +19,14 @@ struct CaseResult {
   std::string note;      // or what else its line says
   std::string hang;      // the first wait of a launch that hangs, as data
   int launches = 0;
-  double microseconds = -1;  // a launch, where a GPU measured it
   bool green() const { return problems.empty(); }
 };
 
-// `number` is the case's place among all, for turns. Throws StillRuns, or CudaError where the harness can't go on.
+// `number` is the case's place among all, for turns. Throws StillRuns.
 CaseResult run_case(const Subject& subject, const Case& test, std::size_t number, const AcceptanceOptions& options);
 
-// A result as text of one line, for the process that reports it, which knows the case.
-std::string text_of(CaseResult result);
-CaseResult result_of(const std::string& text, const Case& test);
+// What is reported of a result, as text of one line, for the process that does so, which knows the case.
+std::string text_of(const CaseResult& result);
+CaseResult result_of(std::string text, const Case& test);
 
 }  // namespace lab

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
 #include <utility>
 
 #include "checks/acceptance/backward_bound.hpp"
@@ -96,19 +95,6 @@ std::string magnified(const Magnitudes& by) {
   for (const auto& [name, factor] : {std::pair{"q", by.q}, {"k", by.k}, {"v", by.v}, {"dO", by.dout}})
     if (factor != 1) text += format("%s%s * %g", text.empty() ? "; " : ", ", name, factor);
   return text + (by.first ? format(" from row %zu on", by.first) : "");
-}
-
-// Of the lengths and the amplitudes every second, causal or not by turns. The last character of a stage's version says
-// which half: about half of the ladder runs either.
-void leave_every_second(std::vector<Case>& cases) {
-  const std::string_view name = stage_name(), version = name.substr(0, name.find('_'));
-  const std::size_t first = std::size_t(version.back());
-  std::size_t number = 0;
-  std::erase_if(cases, [&](const Case& c) {
-    if (c.group != Group::ragged && c.group != Group::amplitudes) return false;
-    const std::size_t n = number++;
-    return (n + n / 2 + first) % 2 != 0;
-  });
 }
 
 }  // namespace
@@ -255,29 +241,8 @@ std::vector<Case> backward_cases(std::uint64_t seed, bool full) {
   return cases;
 }
 
-std::vector<Case> random_backward_cases(std::uint64_t seed, std::size_t count) {
-  std::mt19937_64 random(seed);
-  const auto below = [&](std::size_t end) { return int(random() % end); };
-  std::vector<Case> cases;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Shape shape{1 + below(2), 1 + below(3), 1 + below(200), below(2) ? 64 : 128, below(2) == 0};
-    const Family family = TELLING[below(std::size(TELLING))];
-    cases.push_back({Group::ragged, shape, family, random() % 1000});
-  }
-  return cases;
-}
-
 std::vector<Case> cases_of(const Subject& subject, const AcceptanceOptions& options) {
-  const bool fewer = options.turns && can_schedule();
-  if (!subject.backward) {
-    std::vector<Case> cases = forward_cases(options.seed);
-    if (fewer) leave_every_second(cases);
-    return cases;
-  }
-  std::vector<Case> cases = backward_cases(options.seed, options.full || !can_schedule());
-  std::size_t number = 0;
-  if (fewer) std::erase_if(cases, [&](const Case& c) { return c.group != Group::notes && number++ % 2 != 0; });
-  return cases;
+  return subject.backward ? backward_cases(options.seed, options.full || !can_schedule()) : forward_cases(options.seed);
 }
 
 void leave_cheapest(std::vector<Case>& cases, const std::function<double(const Case&)>& cost, std::size_t count) {

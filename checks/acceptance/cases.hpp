@@ -19,9 +19,6 @@ struct AcceptanceOptions {
   std::size_t cheapest = 0;  // quick, with this number of cases; 0: all of them
   bool once = false;         // each case is launched for the oracle alone, and not repeated: a question, no acceptance
   std::uint64_t seed = 1;
-  // Where all stages are tested, on the CPU: of each case fewer blocks run, and they are repeated once, by turns under
-  // one of the other runs.
-  bool turns = false;
   bool verbose = false;  // the table, not a line for each group
   // Of fuzz: the options of the launch that the oracle checks; it is repeated once, under a different schedule and copies.
   std::optional<ExecOptions> first = {};
@@ -71,8 +68,6 @@ std::vector<Case> cases_of(const Subject& subject, const AcceptanceOptions& opti
 std::vector<Case> forward_cases(std::uint64_t seed);
 // Without `full` the CPU runs the long shapes with a head each.
 std::vector<Case> backward_cases(std::uint64_t seed, bool full);
-// Shapes and inputs drawn by the seed, as grading poses them.
-std::vector<Case> random_backward_cases(std::uint64_t seed, std::size_t count);
 
 // Sorts by cost, and leaves the `count` cheapest (0: all), and the one whose queries a backward stage may split: it is
 // not as cheap.

@@ -5,43 +5,30 @@
 #include "checks/acceptance/format.hpp"
 
 namespace lab {
-namespace {
-
-// Calls each(index in [B,H,S,D], row, col) for the elements of a block of rows.
-template <class Each>
-void for_elements(const Shape& shape, const RowBlock& block, Each each) {
-  const std::size_t D = std::size_t(shape.D);
-  for (int row = block.first; row < block.first + block.rows; ++row) {
-    const std::size_t begin = (std::size_t(block.head) * std::size_t(shape.S) + std::size_t(row)) * D;
-    for (std::size_t col = 0; col < D; ++col) each(begin + col, row, int(col));
-  }
-}
-
-}  // namespace
-
 void compare(const Shape& shape, std::span<const RowBlock> rows, std::span<const fp16> out, const Expected& right,
              Comparison& sum, const Holding& holding) {
   std::size_t next = 0;
-  for (const RowBlock& block : rows)
-    for_elements(shape, block, [&](std::size_t i, int row, int col) {
-      const std::size_t at = next++;
-      if (holding.where && !holding.where(row, col)) return;
-      const double ref = right.value[at];
-      const fp16 bits = out[i];
-      const float got = to_float(bits);
-      ++sum.compared;
-      sum.poison += bits == FP16_NAN;
-      const bool written = bits != FP16_NAN || (holding.poison_is_nan && std::isnan(ref));
-      const bool good = written && is_right(right, at, got), finite = std::isfinite(ref);
-      if (good && (!finite || !std::isfinite(got))) return;
-      const double allowed = finite ? right.allowed[at] : 0;
-      const SeenElement seen{holding.output, block.head / shape.H, block.head % shape.H, row, col, got, ref, allowed};
-      const double diff = std::abs(got - ref), ratio = finite && !std::isnan(got) ? diff / allowed : INFINITY;
-      sum.nans += std::isnan(got);
-      if (finite && diff > sum.max_diff) sum.max_diff = diff;
-      if (!good && sum.outside++ == 0) sum.first = seen;
-      if (!sum.worst || ratio > sum.worst_ratio) sum.worst_ratio = ratio, sum.worst = seen;
-    });
+  const std::size_t head = std::size_t(shape.S) * std::size_t(shape.D);
+  for_elements(shape, rows, [&](std::size_t i, int row, int col) {
+    const std::size_t at = next++;
+    if (holding.where && !holding.where(row, col)) return;
+    const double ref = right.value[at];
+    const fp16 bits = out[i];
+    const float got = to_float(bits);
+    ++sum.compared;
+    sum.poison += bits == FP16_NAN;
+    const bool written = bits != FP16_NAN || (holding.poison_is_nan && std::isnan(ref));
+    const bool good = written && is_right(right, at, got), finite = std::isfinite(ref);
+    if (good && (!finite || !std::isfinite(got))) return;
+    const double allowed = finite ? right.allowed[at] : 0;
+    const int bh = int(i / head);
+    const SeenElement seen{holding.output, bh / shape.H, bh % shape.H, row, col, got, ref, allowed};
+    const double diff = std::abs(got - ref), ratio = finite && !std::isnan(got) ? diff / allowed : INFINITY;
+    sum.nans += std::isnan(got);
+    if (finite && diff > sum.max_diff) sum.max_diff = diff;
+    if (!good && sum.outside++ == 0) sum.first = seen;
+    if (!sum.worst || ratio > sum.worst_ratio) sum.worst_ratio = ratio, sum.worst = seen;
+  });
 }
 
 std::vector<std::string> lines_of(const Comparison& c, const std::vector<const char*>& names) {
@@ -56,35 +43,23 @@ std::vector<std::string> lines_of(const Comparison& c, const std::vector<const c
                  w.col, number(w.got).c_str(), w.expected, w.allowed)};
 }
 
-std::string marks_of(std::span<const fp16> out, const Expected& right) {
+std::string marks_of(const Shape& shape, std::span<const RowBlock> rows, std::span<const fp16> out,
+                     const Expected& right) {
   std::string marks(out.size(), '.');
-  for (std::size_t i = 0; i < marks.size(); ++i)
-    if (const float got = to_float(out[i]); out[i] == FP16_NAN || !is_right(right, i, got))
+  std::size_t next = 0;
+  for_elements(shape, rows, [&](std::size_t i, int, int) {
+    const std::size_t at = next++;
+    if (const float got = to_float(out[i]); out[i] == FP16_NAN || !is_right(right, at, got))
       marks[i] = out[i] == FP16_NAN ? '~' : std::isnan(got) ? 'N' : '#';
+  });
   return marks;
 }
 
-std::vector<std::string> map_of(const Shape& shape, const std::function<char(std::size_t)>& mark,
-                                const std::string& key) {
-  const std::size_t head = std::size_t(shape.S) * shape.D;
-  std::size_t begin = 0;
-  for (std::size_t bh = 0; bh < std::size_t(shape.B) * shape.H; ++bh) {
-    bool any = false;
-    for (std::size_t i = 0; i < head && !any; ++i) any = mark(bh * head + i) != '.';
-    if (any) {
-      begin = bh * head;
-      break;
-    }
-  }
+std::vector<std::string> map_of(const Shape& shape, const std::string& marks, const std::string& key) {
   constexpr int ROWS = 8, LINES = 16;  // a line is what one warp of eight owns of a 64-row tile
-  int first = 0;
-  const auto marked = [&](int row) {
-    for (int c = 0; c < shape.D; ++c)
-      if (mark(begin + std::size_t(row) * shape.D + c) != '.') return true;
-    return false;
-  };
-  while (first + 1 < shape.S && !marked(first)) ++first;
-  first = first / (ROWS * LINES) * (ROWS * LINES);
+  const std::size_t D = std::size_t(shape.D), head = std::size_t(shape.S) * D;
+  const std::size_t at = std::min(marks.find_first_not_of('.'), head * shape.B * shape.H - 1), begin = at / head * head;
+  const int first = int(at % head / D) / (ROWS * LINES) * (ROWS * LINES);
   const int cols = std::max(2, shape.D / 32), last = std::min(shape.S, first + ROWS * LINES);
   std::vector<std::string> lines = {format("head %zu, rows %d..%d of %d, a character is %d rows x %d columns: ",
                                            begin / head, first, last - 1, shape.S, ROWS, cols) +
@@ -100,7 +75,7 @@ std::vector<std::string> map_of(const Shape& shape, const std::function<char(std
       char worst = '.';
       for (int r = r0; r < std::min(shape.S, r0 + ROWS); ++r)
         for (int c = c0; c < c0 + cols; ++c)
-          if (const char m = mark(begin + std::size_t(r) * shape.D + c); m != '.') worst = m;
+          if (const char m = marks[begin + std::size_t(r) * D + std::size_t(c)]; m != '.') worst = m;
       line += worst;
     }
     if (runs.empty() || runs.back().marks != line) runs.push_back({r0, 0, line});
@@ -117,11 +92,10 @@ std::vector<std::string> map_of(const Shape& shape, const std::function<char(std
 Differing differing(const Shape& shape, std::span<const RowBlock> rows, std::span<const fp16> one,
                     std::span<const fp16> other) {
   Differing d;
-  for (const RowBlock& block : rows)
-    for_elements(shape, block, [&](std::size_t i, int, int) {
-      ++d.compared;
-      if (one[i] != other[i] && d.differing++ == 0) d.first = i;
-    });
+  for_elements(shape, rows, [&](std::size_t i, int, int) {
+    ++d.compared;
+    if (one[i] != other[i] && d.differing++ == 0) d.first = i;
+  });
   return d;
 }
 

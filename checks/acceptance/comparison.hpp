@@ -14,6 +14,17 @@
 
 namespace lab {
 
+// Calls each(index in [B,H,S,D], row, col) for the elements of these rows.
+template <class Each>
+void for_elements(const Shape& shape, std::span<const RowBlock> rows, Each each) {
+  const std::size_t D = std::size_t(shape.D);
+  for (const RowBlock& block : rows)
+    for (int row = block.first; row < block.first + block.rows; ++row) {
+      const std::size_t begin = (std::size_t(block.head) * std::size_t(shape.S) + std::size_t(row)) * D;
+      for (std::size_t col = 0; col < D; ++col) each(begin + col, row, int(col));
+    }
+}
+
 struct SeenElement {
   int output = 0, b = 0, h = 0, row = 0, col = 0;
   float got = 0;
@@ -42,12 +53,12 @@ void compare(const Shape& shape, std::span<const RowBlock> rows, std::span<const
 // How many are outside, and the worst of them: two lines, or none. `names` are the outputs', where there are several.
 std::vector<std::string> lines_of(const Comparison& comparison, const std::vector<const char*>& names = {});
 
-// A mark for each element: '.' right, '#' wrong, 'N' NaN that should not be, '~' never written.
-std::string marks_of(std::span<const fp16> out, const Expected& right);
+// A mark for each element of `out`: '.' right or not of these rows, '#' wrong, 'N' NaN that should not be, '~' never written.
+std::string marks_of(const Shape& shape, std::span<const RowBlock> rows, std::span<const fp16> out,
+                     const Expected& right);
 // The first head that has marks, from the first 128 rows that do: each character is the worst of its rows and columns. Lines that are
 // the same are one.
-std::vector<std::string> map_of(const Shape& shape, const std::function<char(std::size_t)>& mark,
-                                const std::string& key);
+std::vector<std::string> map_of(const Shape& shape, const std::string& marks, const std::string& key);
 
 // Elements of these rows whose bits are others.
 struct Differing {

@@ -5,7 +5,6 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -70,22 +69,17 @@ class DeviceTensor {
  public:
   // canaries = false gives the bare buffer: a checker that watches its exact end sees every element past it.
   explicit DeviceTensor(std::size_t elements, bool canaries = true)
-      : elements_(elements), margin_(canaries ? CANARY : 0) {
-    check_cuda(cudaMalloc(&base_, total() * sizeof(half)), "cudaMalloc");
+      : elements_(elements), margin_(canaries ? CANARY : 0), memory_(elements + 2 * margin_) {
     std::vector<fp16>& all = scratch();
-    all.assign(total(), FP16_NAN);
+    all.assign(elements_ + 2 * margin_, FP16_NAN);
     for (std::size_t i = 0; i < margin_; ++i) all[i] = all[margin_ + elements_ + i] = canary(i);
-    copy_in(base_, all);
+    copy_in(memory_.data(), all);
   }
   explicit DeviceTensor(std::span<const fp16> values, bool canaries = true) : DeviceTensor(values.size(), canaries) {
     copy_in(data(), values);
   }
-  DeviceTensor(DeviceTensor&& other) noexcept
-      : base_(std::exchange(other.base_, nullptr)), elements_(other.elements_), margin_(other.margin_) {}
-  DeviceTensor& operator=(DeviceTensor&&) = delete;
-  ~DeviceTensor() { cudaFree(base_); }
 
-  half* data() const { return base_ + margin_; }
+  half* data() const { return memory_.data() + margin_; }
   std::size_t size() const { return elements_; }
 
   // Fills the tensor with a NaN, so that what a kernel leaves out can't pass for an earlier result. Its two bytes must
@@ -94,33 +88,12 @@ class DeviceTensor {
     check_cuda(cudaMemset(data(), with.bits & 0xFF, elements_ * sizeof(half)), "cudaMemset");
   }
 
-  // The values; `damage` tells where a canary was overwritten, and is "" if none was.
-  std::vector<fp16> download(std::string& damage) const {
-    const std::span<const fp16> values = fetch(damage);
-    return {values.begin(), values.end()};
-  }
-  // Whether the values are these; `damage` as above.
-  bool holds(std::span<const fp16> expected, std::string& damage) const {
-    const std::span<const fp16> values = fetch(damage);
-    return values.size() == expected.size() &&
-           (values.empty() || std::memcmp(values.data(), expected.data(), values.size_bytes()) == 0);
-  }
-  std::vector<fp16> download() const {
-    std::string ignored;
-    return download(ignored);
-  }
-
- private:
-  std::size_t total() const { return elements_ + 2 * margin_; }
-  // Where tensors pass through: a new vector of megabytes each time would take longer than what is done with it.
-  static std::vector<fp16>& scratch() {
-    static thread_local std::vector<fp16> elements;
-    return elements;
-  }
+  // The values, which stay until another tensor is fetched; `damage` tells where a canary was overwritten, and is "" if none
+  // was.
   std::span<const fp16> fetch(std::string& damage) const {
     std::vector<fp16>& all = scratch();
-    all.resize(total());
-    check_cuda(cudaMemcpy(all.data(), base_, all.size() * sizeof(half), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
+    all.resize(elements_ + 2 * margin_);
+    check_cuda(cudaMemcpy(all.data(), memory_.data(), memory_.bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
     damage.clear();
     for (std::size_t i = 0; i < margin_ && damage.empty(); ++i) {
       if (all[margin_ - 1 - i] != canary(margin_ - 1 - i))
@@ -130,12 +103,19 @@ class DeviceTensor {
     }
     return std::span<const fp16>(all).subspan(margin_, elements_);
   }
+
+ private:
+  // Where tensors pass through: a new vector of megabytes each time would take longer than what is done with it.
+  static std::vector<fp16>& scratch() {
+    static thread_local std::vector<fp16> elements;
+    return elements;
+  }
   static void copy_in(half* to, std::span<const fp16> from) {
     check_cuda(cudaMemcpy(to, from.data(), from.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
   }
 
-  half* base_ = nullptr;
   std::size_t elements_, margin_;
+  Buffer<half> memory_;
 };
 
 }  // namespace lab

@@ -72,10 +72,10 @@ std::vector<RowError> row_errors(const Shape& shape, double scale, const Inputs&
     }
   }
   if (large.empty()) return errors;
-  const std::vector<double> moved =
-      for_rows(shape, in.q, in.k, in.v, large, nullptr, [&](const Head& loaded, int row, double* out) {
-        *out = moved_weight(loaded, scale, row, visible_keys(shape, row));
-      });
+  const auto row = [&](const Head& loaded, int i, double* out) {
+    *out = moved_weight(loaded, scale, i, visible_keys(shape, i));
+  };
+  const std::vector<double> moved = for_rows({shape, scale, in.q, in.k, in.v}, row, large);
   for (std::size_t i = 0; i < large.size(); ++i)
     errors[places[i]] = large_row_error(shape.D, visible_keys(shape, large[i].first), moved[i * D], half_p);
   return errors;
@@ -87,11 +87,11 @@ Expected expected(const Shape& shape, double scale, const Inputs& in, std::span<
   const std::vector<RowBlock> rows =
       chosen.empty() ? all_rows(shape) : std::vector<RowBlock>(chosen.begin(), chosen.end());
   Expected e;
-  e.value = attention(shape, scale, in.q, in.k, in.v, rows);
+  e.value = attention({shape, scale, in.q, in.k, in.v}, rows);
   std::vector<fp16> abs_v = in.v;
   for (fp16& x : abs_v) x.bits &= 0x7FFF;
   // The mean of |v| becomes the bound, element by element.
-  e.allowed = abs_v == in.v ? e.value : attention(shape, scale, in.q, in.k, abs_v, rows);
+  e.allowed = abs_v == in.v ? e.value : attention({shape, scale, in.q, in.k, abs_v}, rows);
 
   const std::vector<RowError> errors = row_errors(shape, scale, in, rows, half_p);
   const std::size_t head_size = std::size_t(shape.S) * std::size_t(shape.D);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "checks/acceptance/format.hpp"
@@ -118,33 +119,18 @@ std::vector<Fault> Tensors::fetch(std::vector<std::vector<fp16>>& outputs) const
   const auto outside = [&](const std::string& what) {
     if (!damage.empty()) strays.push_back({Evidence::stray_write, "wrote outside " + what + ", " + damage});
   };
-  for (std::size_t i = 0; i < outputs_.size(); ++i)
-    outputs.push_back(outputs_[i].download(damage)), outside(subject_.outputs[i]);
-  if (workspace_) workspace_->download(damage), outside("the workspace");
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const std::span<const fp16> values = outputs_[i].fetch(damage);
+    outputs.emplace_back(values.begin(), values.end()), outside(subject_.outputs[i]);
+  }
+  if (workspace_) workspace_->fetch(damage), outside("the workspace");
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const bool same = inputs_[i].holds(*originals_[i], damage);
+    const std::span<const fp16> values = inputs_[i].fetch(damage);
+    const bool same = std::memcmp(values.data(), originals_[i]->data(), values.size_bytes()) == 0;
     outside("its input " + std::string(subject_.inputs[i]));
     if (!same) strays.push_back({Evidence::changed_input, format("changed its input %s", subject_.inputs[i])});
   }
   return strays;
-}
-
-std::string refusal(const Subject& subject, const Shape& shape) {
-  std::vector<Buffer<half>> tensors;
-  Call call{{}, {}, shape, 1, test_stream()};
-  const auto tensor = [&](std::size_t halves) { return tensors.emplace_back(halves).data(); };
-  for (std::size_t i = 0; i < subject.inputs.size(); ++i) call.in[i] = tensor(shape.elements());
-  for (std::size_t i = 0; i < subject.outputs.size(); ++i) call.out[i] = tensor(shape.elements());
-  call.workspace = tensor((subject.workspace(shape) + 1) / sizeof(half));
-  ExecOptions options;
-  options.blocks = {0};
-  set_exec_options(options);
-  take_exec_report();
-  Ran ran;
-  ran.launched = subject.launch(call), ran.last = cudaGetLastError(), ran.finished = cudaDeviceSynchronize();
-  ran.message = take_exec_report().message;
-  set_exec_options({});
-  return ran.error();
 }
 
 namespace {
@@ -165,10 +151,9 @@ Ran dry_run(const Subject& subject, const Shape& shape, float scale, int multipr
   std::ranges::fill(call.in, tensor[0].data());
   std::ranges::fill(call.out, tensor[0].data());
   Ran ran;
-  ran.launched = subject.launch(call);
-  cudaGetLastError();
+  ran.launched = subject.launch(call), ran.last = cudaGetLastError();
   cudaDeviceSynchronize();
-  ran.report = take_exec_report();
+  ran.report = take_exec_report(), ran.message = ran.report.message;
   set_exec_options({});
   return ran;
 }
@@ -179,6 +164,8 @@ std::vector<Launched> launches_of(const Subject& subject, const Shape& shape, in
   return dry_run(subject, shape, 1, multiprocessors).report.launched;
 }
 
+std::string refusal(const Subject& subject, const Shape& shape) { return dry_run(subject, shape, 1, 0).error(); }
+
 std::vector<std::string> scales_not_refused(const Subject& subject) {
   constexpr float INFINITE = std::numeric_limits<float>::infinity();
   std::vector<std::string> red;
@@ -188,7 +175,7 @@ std::vector<std::string> scales_not_refused(const Subject& subject) {
       const std::string head = format("D = %d, scale = %g: ", D, double(scale));
       if (ran.launched == cudaSuccess || !ran.report.launched.empty())
         red.push_back(head + "is not refused");
-      else if (ran.report.message.empty())
+      else if (ran.message.empty())
         red.push_back(head + "is refused, and no line says why");
     }
   return red;

@@ -78,12 +78,10 @@ class Tensors {
   std::optional<DeviceTensor> workspace_;  // of the last shape
 };
 
-// "" where all launches of a call with `shape` are allowed, else why not. On the CPU the first block of each runs, on zeros, and
-// memory that it does not touch costs nothing.
-std::string refusal(const Subject& subject, const Shape& shape);
-
-// The kernels that a call launches; none is made. Empty where the backend does not see them.
+// Of calls whose launches are recorded, and not made. The kernels that it launches; empty where the backend does not see them.
 std::vector<Launched> launches_of(const Subject& subject, const Shape& shape, int multiprocessors = 0);
+// "" where all launches of a call with `shape` are allowed, else why not.
+std::string refusal(const Subject& subject, const Shape& shape);
 // A line for each scale that is not positive and finite, and that the stage does not refuse with a line of its own.
 std::vector<std::string> scales_not_refused(const Subject& subject);
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "checks/acceptance/acceptance.hpp"
+#include "checks/acceptance/cases.hpp"
 
 namespace lab {
 

@@ -27,13 +27,10 @@ bool is_right(const Expected& e, std::size_t at, float got) {
 }
 
 std::vector<Expected> oracle(const Subject& subject, const Problem& p, std::span<const RowBlock> chosen) {
-  if (subject.backward) {
-    ExpectedBackward e = expected_backward(p.shape, p.scale, p.in, subject.half_p);
-    return {std::move(e.dq), std::move(e.dk), std::move(e.dv)};
-  }
+  if (subject.backward) return expected_backward(p.shape, p.scale, p.in, subject.half_p);
   const std::vector<RowBlock> rows = chosen.empty() ? all_rows(p.shape) : std::vector(chosen.begin(), chosen.end());
   if (p.notes) {
-    std::vector<double> value = attention(p.shape, p.scale, p.in.q, p.in.k, p.in.v, rows);
+    std::vector<double> value = attention({p.shape, p.scale, p.in.q, p.in.k, p.in.v}, rows);
     std::vector<double> allowed(value.size(), NOTES_TOLERANCE);
     return {{std::move(value), std::move(allowed), {}}};
   }

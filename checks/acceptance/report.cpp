@@ -46,7 +46,6 @@ std::string covered(const Subject& subject, const CaseResult& r) {
   if (subject.backward) return format("%zu gradients, %d launches", r.compared.compared, r.launches) + r.note;
   std::string text = format("%zu of %zu blocks", r.checked, r.total);
   if (r.launches > 1) text += format("; %zu in %d repeats", r.repeated, r.launches - 1);
-  if (r.microseconds >= 0) text += format("; %.2f us", r.microseconds);
   return text + r.note;
 }
 

@@ -17,10 +17,7 @@ namespace {
 // A case's budget unless full=1, in units of unit_cost: the mission shape runs whole on the notes' inputs.
 constexpr double NOTES_COST = 17, CHECKED_COST = 4;  // the launch that the oracle checks
 constexpr double REPEATED_COST = 0.5;                // each later one, compared bit by bit
-// With turns=1, of stages whose launchers count multiprocessors a case runs whole if that costs no more than this, and of all
-// stages one of the notes' if it costs no more than NOTES_COST; of any other case a sample runs.
-constexpr double WHOLE_IN_TURNS = 3, SAMPLE_IN_TURNS = 1;
-constexpr std::size_t FEWEST_CHECKED = 4, FEWEST_IN_TURNS = 2, FEWEST_REPEATED = 1;
+constexpr std::size_t FEWEST_CHECKED = 4, FEWEST_REPEATED = 1;
 constexpr Shape FEW_HEADS{1, 5, 130, 64, false};
 
 // `count` of `total`, ascending: one at random from each of `count` equal runs, so that they spread over
@@ -54,10 +51,6 @@ bool units_are_independent(const Subject& subject, const Grid& alone) {
 }
 
 }  // namespace
-
-bool counts_multiprocessors(const Subject& subject, const Shape& shape) {
-  return grid_of(subject, shape, 2) != grid_of(subject, shape);
-}
 
 std::vector<std::uint32_t> Grid::blocks(const std::vector<std::uint32_t>& some) const {
   std::vector<std::uint32_t> first;
@@ -102,16 +95,11 @@ Sample sample_of(const Subject& subject, const Case& test, const Grid& grid, con
   }
   // A block may take several pieces of work one after the other, so no sample of blocks is a sample of rows.
   const bool whole = test.multiprocessors > 0 || test.group == Group::overlap || !grid.independent;
-  const bool fewer = options.turns && can_schedule(), notes = test.group == Group::notes;
-  double cost = notes && grid.units * each <= NOTES_COST ? NOTES_COST : fewer ? WHOLE_IN_TURNS : CHECKED_COST;
-  // A launcher that counts multiprocessors runs whole cases once more, with few of them, so its stages keep those cases.
-  // The others, among them the slow ones, lose nothing but rows.
-  if (fewer && (grid.units * each > cost || (!notes && !counts_multiprocessors(subject, test.shape))))
-    cost = SAMPLE_IN_TURNS;
+  double cost = test.group == Group::notes && grid.units * each <= NOTES_COST ? NOTES_COST : CHECKED_COST;
   // Climbing rows are of three kinds, and each tile has all of them: the fewest tiles will do.
   if (test.family == Family::climbing) cost = 0;
-  s.checked = options.full || whole ? sample(grid.units, grid.units, test.seed)
-                                    : some_of(grid.units, cost, fewer ? FEWEST_IN_TURNS : FEWEST_CHECKED);
+  s.checked =
+      options.full || whole ? sample(grid.units, grid.units, test.seed) : some_of(grid.units, cost, FEWEST_CHECKED);
   s.repeated = s.checked;
   if (whole) return s;
   // Even full=1 repeats a sample only, a larger one: all schedules on all rows would take an hour.
@@ -142,7 +130,7 @@ std::vector<std::uint32_t> units_of_last_head(const Subject& subject, const Grid
 double case_cost(const Subject& subject, const Case& test, const AcceptanceOptions& options) {
   if (subject.backward) return double(test.shape.rows()) * test.shape.S * test.shape.D;
   const Grid grid = grid_of(subject, test.shape, test.multiprocessors);
-  const double repeats = all_runs(test, options) ? 7 : test.group == Group::instances || options.turns ? 1 : 3;
+  const double repeats = all_runs(test, options) ? 7 : test.group == Group::instances ? 1 : 3;
   if (test.group == Group::far) return 2 * unit_cost(test.shape, grid);
   const Sample s = sample_of(subject, test, grid, options);
   return (double(s.checked.size()) + repeats * double(s.repeated.size())) * unit_cost(test.shape, grid);

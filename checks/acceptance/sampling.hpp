@@ -22,8 +22,6 @@ struct Grid {
   std::vector<std::uint32_t> blocks(const std::vector<std::uint32_t>& some) const;
 };
 Grid grid_of(const Subject& subject, const Shape& shape, int multiprocessors = 0);
-// Whether the launch depends on their number.
-bool counts_multiprocessors(const Subject& subject, const Shape& shape);
 
 // The cost of a unit: 1 is 64 rows at S=2048, D=64, which take 40 ms (v1) to 90 ms (v2b) of a core on the CPU.
 double unit_cost(const Shape& shape, const Grid& grid);
@@ -34,7 +32,7 @@ struct Sample {
 // Whether a case of the forward pass is repeated under all schedules: the notes' always. Else under two of them by turns.
 inline bool all_runs(const Case& test, const AcceptanceOptions& options) {
   if (test.group == Group::notes || options.full) return true;
-  return options.quick && !options.turns && test.group != Group::instances;
+  return options.quick && test.group != Group::instances;
 }
 Sample sample_of(const Subject& subject, const Case& test, const Grid& grid, const AcceptanceOptions& options);
 // The units of Group::far that take the last head; none where neither end of a grid does.

@@ -1,10 +1,10 @@
 #include "checks/bench/shapes.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <regex>
+#include <sstream>
 
 #include "checks/acceptance/format.hpp"
-#include "common/number.hpp"
 #include "reference/bad_input.hpp"
 
 namespace lab {
@@ -15,34 +15,10 @@ constexpr Shape ACCEPTANCE[] = {{1, 8, 512, 64, false}, {1, 8, 512, 64, true},  
 constexpr Shape LONG[] = {
     {4, 16, 8192, 64, false}, {4, 16, 8192, 64, true}, {4, 16, 8192, 128, false}, {4, 16, 8192, 128, true}};
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = text.find(separator, begin);
-    parts.emplace_back(text.substr(begin, end == text.npos ? end : end - begin));
-    if (end == text.npos) return parts;
-    begin = end + 1;
-  }
-}
-
 }  // namespace
 
 std::string shape_word(const Shape& s) {
   return format("%d,%d,%d,%d%s", s.B, s.H, s.S, s.D, s.causal ? ",causal" : "");
-}
-
-std::optional<Shape> shape_of(const std::string& word) {
-  const auto parts = split(word, ',');
-  if (parts.size() < 4 || parts.size() > 5 || (parts.size() == 5 && parts[4] != "causal")) return std::nullopt;
-  Shape shape;
-  int* const extents[] = {&shape.B, &shape.H, &shape.S, &shape.D};
-  for (std::size_t i = 0; i < 4; ++i) {
-    const auto value = number_in<int>(parts[i]);
-    if (!value || *value < 1 || *value > (1 << 20)) return std::nullopt;
-    *extents[i] = *value;
-  }
-  shape.causal = parts.size() == 5;
-  return shape;
 }
 
 std::vector<Shape> bench_shapes(std::string_view words) {
@@ -56,12 +32,14 @@ std::vector<Shape> bench_shapes(std::string_view words) {
         for (const int BH : {8, 16, 32, 64, 128})
           for (int S = 128; S <= 16384; S *= 2) shapes.push_back({BH / 8, 8, S, D, causal});
   if (!shapes.empty()) return shapes;
-  for (const std::string& word : split(words, ';')) {
-    const auto shape = shape_of(word);
-    if (!shape) throw BadInput("shape=" + word + ": neither B,H,S,D[,causal] nor one of acceptance, long, all, sweep");
-    if (shape->D != 64 && shape->D != 128)
-      throw BadInput("shape=" + word + ": the stages take head dimensions 64 and 128");
-    shapes.push_back(*shape);
+  const std::regex SHAPE("([1-9]\\d{0,5}),([1-9]\\d{0,5}),([1-9]\\d{0,5}),([1-9]\\d{0,5})(,causal)?");
+  std::istringstream all(std::string(words) + ";");
+  std::smatch m;
+  for (std::string word; std::getline(all, word, ';');) {
+    if (!std::regex_match(word, m, SHAPE))
+      throw BadInput("shape=" + word + ": neither B,H,S,D[,causal] nor one of acceptance, long, all, sweep");
+    if (m[4] != "64" && m[4] != "128") throw BadInput("shape=" + word + ": the stages take head dimensions 64 and 128");
+    shapes.push_back({std::stoi(m[1]), std::stoi(m[2]), std::stoi(m[3]), std::stoi(m[4]), m[5].matched});
   }
   return shapes;
 }
@@ -72,16 +50,9 @@ Shape one_shape(std::string_view words) {
   return shapes[0];
 }
 
-double percentile(const std::vector<double>& sorted, double p) {
-  if (sorted.empty()) return NAN;
-  const double at = p * double(sorted.size() - 1);
-  const std::size_t below = std::size_t(at), above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - double(below)) * (sorted[above] - sorted[below]);
-}
-
-Spread spread(std::vector<double> values) {
+double median(std::vector<double> values) {
   std::ranges::sort(values);
-  return {percentile(values, 0.5), percentile(values, 0.1), percentile(values, 0.9)};
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
 double flop(const Shape& s) { return 4.0 * double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1); }

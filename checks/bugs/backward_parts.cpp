@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "checks/acceptance/cases.hpp"
+#include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/same_bits.hpp"
 #include "checks/acceptance/tolerance.hpp"
@@ -28,30 +29,15 @@ constexpr double APART = 100 * NOTES_TOLERANCE;
 
 std::string Look::title() const { return std::string(name(trial.family)) + " inputs, " + text(trial.shape); }
 
-Trial run_backward(const Shape& shape, Family family, const ExecOptions& options) {
-  return run_trial(shape, family, options);
-}
-
 Look look_at(const Shape& shape, Family family) {
-  Look look{run_backward(shape, family), {}};
+  Look look{run_trial(shape, family), {}};
   look.right = oracle(subject(), {shape, look.trial.scale, family, look.trial.in});
   return look;
 }
 
-Gradients backward_after(const Look& look, const std::function<void(BackwardHead&)>& change) {
-  const Shape& shape = look.trial.shape;
-  Gradients g;
-  for (std::vector<double>* gradient : {&g.dq, &g.dk, &g.dv}) gradient->resize(shape.elements());
-  const Inputs& in = look.trial.in;
-  for_backward_heads(shape, look.trial.scale, in.q, in.k, in.v, in.dout, Hidden::left_out, [&](BackwardHead& h) {
-    change(h);
-    const std::size_t begin = std::size_t(h.number) * h.S * h.D;
-    // A wrong kernel may have something at pairs that the mask hides.
-    add_product(h, h.dS, false, h.k.data(), Hidden::times_zero, &g.dq[begin]);
-    add_product(h, h.dS, true, h.q.data(), Hidden::times_zero, &g.dk[begin]);
-    add_product(h, h.P, true, h.dout.data(), Hidden::times_zero, &g.dv[begin]);
-  });
-  return g;
+Gradients backward_after(const Look& look, const ChangePairs& change) {
+  const auto& [q, k, v, dout] = look.trial.in;
+  return backward(look.trial.shape, look.trial.scale, q, k, v, dout, Hidden::left_out, change);
 }
 
 Off off_prediction(const Look& look, Gradient which, const Gradients& all) {
@@ -72,28 +58,26 @@ Part equals_prediction(const Look& look, Gradient which, const Gradients& all, c
   double apart = 0;
   for (std::size_t i = 0; i < predicted.size(); ++i)
     apart = std::max(apart, std::abs(predicted[i] - right(look, which).value[i]));
-  Part part;
-  part.expected = std::string(name(which)) + " equals " + formula;
-  part.shown = look.trial.ok() && off.outside == 0 && apart >= APART;
-  part.seen =
-      look.title() +
-      format(": |%s - predicted| <= %.1e (%zu of %zu outside the bound); predicted and right are up to %.2f apart",
-             name(which), off.most, off.outside, predicted.size(), apart) +
-      state(look);
-  return part;
+  return {
+      .expected = std::string(name(which)) + " equals " + formula,
+      .shown = look.trial.ok() && off.outside == 0 && apart >= APART,
+      .seen =
+          look.title() +
+          format(": |%s - predicted| <= %.1e (%zu of %zu outside the bound); predicted and right are up to %.2f apart",
+                 name(which), off.most, off.outside, predicted.size(), apart) +
+          state(look)};
 }
 
 Part still_right(const Look& look, Gradient which) {
-  std::size_t wrong = 0;
   const std::vector<fp16>& values = got(look, which);
-  for (std::size_t i = 0; i < values.size(); ++i) wrong += !is_right(right(look, which), i, to_float(values[i]));
-  Part part;
-  part.always = true;
-  part.expected = format("%s is right all the same", name(which));
-  part.shown = look.trial.ok() && wrong == 0;
-  part.seen =
-      look.title() + format(": %zu of %zu elements of %s are wrong", wrong, values.size(), name(which)) + state(look);
-  return part;
+  Comparison seen;
+  compare(look.trial.shape, all_rows(look.trial.shape), values, right(look, which), seen, {.poison_is_nan = true});
+  return {.expected = format("%s is right all the same", name(which)),
+          .shown = look.trial.ok() && seen.good(),
+          .seen = look.title() +
+                  format(": %zu of %zu elements of %s are wrong", seen.outside, values.size(), name(which)) +
+                  state(look),
+          .always = true};
 }
 
 Part nan_exactly(const Look& look, Gradient which, const Where& where, const std::string& rule) {
@@ -104,14 +88,12 @@ Part nan_exactly(const Look& look, Gradient which, const Where& where, const std
     const bool nan = std::isnan(to_float(values[i])), should = where(int(i / D % S), int(i % D));
     nans += nan, predicted += should, disagree += nan != should;
   }
-  Part part;
-  part.expected = format("%s is NaN %s", name(which), rule.c_str());
-  part.shown = look.trial.ok() && predicted > 0 && disagree == 0;
-  part.seen = look.title() +
-              format(": %zu of %zu elements of %s are NaN, %zu predicted, %zu disagree", nans, values.size(),
-                     name(which), predicted, disagree) +
-              state(look);
-  return part;
+  return {.expected = format("%s is NaN %s", name(which), rule.c_str()),
+          .shown = look.trial.ok() && predicted > 0 && disagree == 0,
+          .seen = look.title() +
+                  format(": %zu of %zu elements of %s are NaN, %zu predicted, %zu disagree", nans, values.size(),
+                         name(which), predicted, disagree) +
+                  state(look)};
 }
 
 Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& piece) {
@@ -124,7 +106,7 @@ Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& 
   for (std::uint64_t order = 0; order < ORDERS; ++order) {
     ExecOptions options;
     options.check = true, options.block_order = order;
-    const Trial t = run_backward(shape, Family::unit, options);
+    const Trial t = run_trial(shape, Family::unit, options);
     for (const Finding& f : t.findings) {
       if (!f.is(kind) || f.text.find(piece) == f.text.npos) continue;
       if (orders++ == 0) part.lines = {f.text};
@@ -150,7 +132,7 @@ Part deadlocks(const Shape& shape, const std::string& piece) {
   Part part;
   part.expected = "the launch is a deadlock: " + piece;
   if (!can_schedule()) return cannot_look(part, "a GPU would wait for ever");
-  const Trial t = run_backward(shape);
+  const Trial t = run_trial(shape);
   part.shown = t.finished == cudaErrorLaunchTimeout && t.message.find(piece) != t.message.npos;
   part.seen = text(shape) + ": " + (t.ok() ? "the launch ends" : t.error());
   return part;

@@ -1,12 +1,10 @@
 // Parts of a signature (checks/bugs/signature.hpp) of a backward stage's bug.
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "checks/acceptance/backward_bound.hpp"
 #include "checks/bugs/signature.hpp"
-#include "common/backward.hpp"
 
 namespace lab {
 
@@ -16,12 +14,10 @@ struct Look {
   std::vector<Expected> right;  // by Gradient
   std::string title() const;    // "unit inputs, (1,2,100,64) causal"
 };
-// A launch on unit inputs, or those of a family.
-Trial run_backward(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {});
 Look look_at(const Shape& shape, Family family = Family::unit);
 
 // The gradients that come of pairs changed by `change`: P, dP and dS of a head are its to rewrite.
-Gradients backward_after(const Look& look, const std::function<void(BackwardHead&)>& change);
+Gradients backward_after(const Look& look, const ChangePairs& change);
 
 enum class Gradient { dq, dk, dv };
 // A gradient beside a predicted one: the largest distance, and how many elements are further off than their bound.

@@ -1,7 +1,5 @@
 #include "checks/bugs/hang.hpp"
 
-#include <sys/wait.h>
-
 #include <algorithm>
 
 namespace lab {
@@ -42,11 +40,6 @@ std::string also_text(const NamedHang& hang) {
   for (const Wait& wait : hang.also) text += "; others for " + awaited(wait);
   if (hang.returned) text += "; warps " + lanes_text(hang.returned) + " have returned";
   return text;
-}
-
-Ended how_it_ended(int status) {
-  if (!WIFEXITED(status)) return Ended::otherwise;
-  return WEXITSTATUS(status) == 0 ? Ended::well : WEXITSTATUS(status) == HUNG ? Ended::hung : Ended::otherwise;
 }
 
 }  // namespace lab

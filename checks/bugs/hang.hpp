@@ -30,8 +30,4 @@ std::string also_text(const NamedHang& hang);
 // GPU would wait for the kernel, and the end of the process ends that.
 inline constexpr int HUNG = 4;
 
-// The end of such a process, from the value that std::system() or pclose() returned.
-enum class Ended { well, hung, otherwise };
-Ended how_it_ended(int system_status);
-
 }  // namespace lab

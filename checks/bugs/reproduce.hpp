@@ -13,7 +13,5 @@ enum class Colour { as_it_must, wrong, hidden, skipped };
 // Of an acceptance with a bug: red (1), or green if its answers are right: a harmless change, or a slow one. One that a
 // GPU may hide may be green there. `says_skipped`: it has said why.
 Colour judge_acceptance(int status, bool right, bool may_hide, bool says_skipped);
-// With a bug that no answer shows, both of it on the CPU: the acceptance must be green (0), and the race check red (1).
-Colour judge_unseen(int acceptance, int racecheck);
 
 }  // namespace lab

@@ -23,18 +23,7 @@
 namespace lab {
 namespace {
 
-std::vector<double> right_answer(const Trial& t) { return attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v); }
-
 bool is_nan(fp16 h) { return std::isnan(to_float(h)); }
-
-// Calls each(flat index, row, col).
-template <class Each>
-void for_elements(const Shape& shape, Each each) {
-  std::size_t i = 0;
-  for (int bh = 0; bh < shape.B * shape.H; ++bh)
-    for (int row = 0; row < shape.S; ++row)
-      for (int col = 0; col < shape.D; ++col, ++i) each(i, row, col);
-}
 
 Expected held_to(const Trial& t, std::vector<double> values) {
   return loosely(std::move(values), t.shape, t.scale, t.in, subject().half_p);
@@ -69,64 +58,55 @@ const std::vector<Signature>& signatures() {
   return registry();
 }
 
-RegisteredSignature::RegisteredSignature(std::vector<Part> (*look)(), const char* file) {
-  std::string name(file);
-  name.erase(0, name.rfind('/') + 1);
-  registry().push_back({name.substr(0, name.rfind('.')), look});
+RegisteredSignature::RegisteredSignature(const char* bug, std::vector<Part> (*look)()) {
+  registry().push_back({bug, look});
 }
 
 std::string marks_of(const Trial& t, const std::vector<double>& right) {
-  std::string marks = marks_of(t.out, held_to(t, right));
+  std::string marks = marks_of(t.shape, all_rows(t.shape), t.out, held_to(t, right));
   for (std::size_t i = 0; i < marks.size(); ++i)
     if (marks[i] == '.' && is_nan(t.out[i])) marks[i] = 'N';  // where the right answer has one, too
   return marks;
 }
 
-std::string marks_of(const Trial& t) { return marks_of(t, right_answer(t)); }
+std::string marks_of(const Trial& t) { return marks_of(t, attention(t)); }
 
 Part equals_prediction(const Trial& t, const std::vector<double>& predicted, const std::string& formula,
                        const Where& where) {
-  const std::vector<double> right = right_answer(t);
+  const std::vector<double> right = attention(t);
   double apart = 0;
-  for_elements(t.shape, [&](std::size_t i, int row, int col) {
+  for_elements(t.shape, all_rows(t.shape), [&](std::size_t i, int row, int col) {
     if (where(row, col))
       apart = std::max(apart, std::isnan(predicted[i]) ? INFINITY : std::abs(predicted[i] - right[i]));
   });
   const Comparison with_prediction = compare(t, predicted, where), with_right = compare(t, right, where);
-  Part part;
-  part.expected = "the output equals " + formula;
-  // Far apart on this input, or matching the prediction would prove nothing.
-  part.shown = t.ok() && with_prediction.outside == 0 && apart >= 100 * NOTES_TOLERANCE;
-  part.seen =
-      format(
-          "%s: |out - predicted| <= %.1e (%zu of %zu elements outside the bound), |out - right| <= %.2g; predicted and "
-          "right are up to %.2f apart",
-          t.title().c_str(), with_prediction.largest(), with_prediction.outside, with_prediction.compared,
-          with_right.largest(), apart) +
-      state(t);
-  const std::string marks = marks_of(t, right);
-  part.lines = map_of(
-      t.shape, [&](std::size_t i) { return marks[i]; }, "'#' wrong, 'N' NaN, '~' never written, '.' right");
-  return part;
+  return {.expected = "the output equals " + formula,
+          // Far apart on this input, or matching the prediction would prove nothing.
+          .shown = t.ok() && with_prediction.outside == 0 && apart >= 100 * NOTES_TOLERANCE,
+          .seen = format("%s: |out - predicted| <= %.1e (%zu of %zu elements outside the bound), |out - right| <= "
+                         "%.2g; predicted and right are up to %.2f apart",
+                         t.title().c_str(), with_prediction.largest(), with_prediction.outside,
+                         with_prediction.compared, with_right.largest(), apart) +
+                  state(t),
+          .lines = map_of(t.shape, marks_of(t, right), "'#' wrong, 'N' NaN, '~' never written, '.' right")};
 }
 
 // Elements of a kind are exactly those of `where`. `kind` and `key` say it of the numbers and of the map's characters.
 static Part exactly(const Trial& t, bool (*is)(fp16), const Where& where, const std::string& expected, const char* kind,
                     char mark, const char* key) {
   std::size_t there = 0, wrong_place = 0, predicted = 0;
-  for_elements(t.shape, [&](std::size_t i, int row, int col) {
+  std::string marks(t.out.size(), '.');
+  for_elements(t.shape, all_rows(t.shape), [&](std::size_t i, int row, int col) {
     const bool found = is(t.out[i]);
+    if (found) marks[i] = mark;
     there += found, predicted += where(row, col), wrong_place += found != where(row, col);
   });
-  Part part;
-  part.expected = expected;
-  part.shown = t.ok() && predicted > 0 && wrong_place == 0;
-  part.seen = format("%s: %zu of %zu elements %s, %zu predicted, %zu disagree", t.title().c_str(), there, t.out.size(),
-                     kind, predicted, wrong_place) +
-              state(t);
-  part.lines = map_of(
-      t.shape, [&](std::size_t i) { return is(t.out[i]) ? mark : '.'; }, key);
-  return part;
+  return {.expected = expected,
+          .shown = t.ok() && predicted > 0 && wrong_place == 0,
+          .seen = format("%s: %zu of %zu elements %s, %zu predicted, %zu disagree", t.title().c_str(), there,
+                         t.out.size(), kind, predicted, wrong_place) +
+                  state(t),
+          .lines = map_of(t.shape, marks, key)};
 }
 
 Part nan_exactly(const Trial& t, const Where& where, const std::string& rule) {
@@ -140,7 +120,7 @@ Part unwritten_exactly(const Trial& t, const Where& where, const std::string& ru
 }
 
 Part wrong_somewhere(const Trial& t) {
-  const std::vector<double> right = right_answer(t);
+  const std::vector<double> right = attention(t);
   const Comparison c = compare(t, right, everywhere);
   Part part;
   part.expected = "the output is wrong";
@@ -148,32 +128,29 @@ Part wrong_somewhere(const Trial& t) {
   part.seen = format("%s: %zu of %zu elements outside the bound, |out - right| <= %.2g", t.title().c_str(), c.outside,
                      c.compared, c.largest()) +
               state(t);
-  const std::string marks = marks_of(t, right);
-  part.lines = map_of(
-      t.shape, [&](std::size_t i) { return marks[i] == '.' ? '.' : '#'; }, "'#' wrong, '.' right");
+  std::string marks = marks_of(t, right);
+  for (char& mark : marks) mark = mark == '.' ? '.' : '#';
+  part.lines = map_of(t.shape, marks, "'#' wrong, '.' right");
   return part;
 }
 
-Part right_by_luck(const Trial& t, const std::vector<double>& predicted, const std::string& why) {
-  const Comparison with_prediction = compare(t, predicted, everywhere),
-                   with_right = compare(t, right_answer(t), everywhere);
-  Part part;
-  part.always = true;
-  part.expected = "the output is right " + why;
-  part.shown = t.ok() && with_prediction.outside == 0 && with_right.outside == 0;
-  part.seen = format("%s: |out - predicted| <= %.1e, |out - right| <= %.1e", t.title().c_str(),
-                     with_prediction.largest(), with_right.largest()) +
-              state(t);
-  return part;
+Part right_by_luck(const Trial& t, const std::string& why, const std::vector<double>& predicted) {
+  const std::vector<double> right = attention(t);
+  const Comparison with_prediction = compare(t, predicted.empty() ? right : predicted, everywhere),
+                   with_right = compare(t, right, everywhere);
+  return {.expected = "the output is right " + why,
+          .shown = t.ok() && with_prediction.outside == 0 && with_right.outside == 0,
+          .seen = format("%s: |out - predicted| <= %.1e, |out - right| <= %.1e", t.title().c_str(),
+                         with_prediction.largest(), with_right.largest()) +
+                  state(t),
+          .always = true};
 }
 
 Part refused(const Trial& t, const std::vector<std::string>& pieces) {
-  Part part;
-  part.expected = "the launch is refused, and the message says " + joined(pieces);
-  part.shown = t.launched != cudaSuccess && has_all(t.message, pieces);
-  part.seen = t.launched == cudaSuccess ? t.title() + ": launched"
-                                        : std::string(cudaGetErrorName(t.launched)) + ": " + t.message;
-  return part;
+  return {.expected = "the launch is refused, and the message says " + joined(pieces),
+          .shown = t.launched != cudaSuccess && has_all(t.message, pieces),
+          .seen = t.launched == cudaSuccess ? t.title() + ": launched"
+                                            : std::string(cudaGetErrorName(t.launched)) + ": " + t.message};
 }
 
 Part fails(const Trial& t, cudaError_t error, const std::vector<std::string>& pieces) {
@@ -218,7 +195,7 @@ Part schedules_differ(const Shape& shape, Family family) {
     for (int i = 0; i < 20; ++i) {
       const Trial t = run_trial(shape, family);
       add(t, "launch" + std::to_string(i));
-      wrong |= compare(t, right_answer(t), everywhere).outside > 0;
+      wrong |= compare(t, attention(t), everywhere).outside > 0;
     }
     part.shown = outputs.size() > 1 || wrong;
     part.seen = format("20 launches gave %zu different output%s%s", outputs.size(), outputs.size() == 1 ? "" : "s",

@@ -1,5 +1,5 @@
-// How a bug is recognised. Beside its patch, stages/<stage>/bugs/<bug>.cpp registers a Signature; the runner's `signature`
-// looks for it. In the build with the bug every part must show, in the fixed build none may.
+// How a bug is recognised. Beside its patch, stages/<stage>/bugs/<bug>.cpp has a function look(); the runner's `signature`
+// calls it. In the build with the bug every part must show, in the fixed build none may.
 #pragma once
 #include <functional>
 #include <string>
@@ -7,19 +7,18 @@
 
 #include "checks/bugs/hang.hpp"
 #include "checks/bugs/trial.hpp"
-#include "common/stage.hpp"
 
 namespace lab {
 
 // One thing that the bug does to what can be observed.
 struct Part {
-  std::string expected;  // what shows if the bug is there, in one line
+  std::string expected = {};  // what shows if the bug is there, in one line
   bool shown = false;
-  std::string seen;                // what was observed, with numbers
-  std::vector<std::string> lines;  // a map of the output or a checker's report, printed with the bug only
-  bool possible = true;            // false: this backend cannot look (and `seen` says why)
-  bool always = false;             // true: must show in the fixed build as well
-  std::string excuse = {};         // not empty: the bug may stay hidden here, and this says why
+  std::string seen = {};                // what was observed, with numbers
+  std::vector<std::string> lines = {};  // a map of the output or a checker's report, printed with the bug only
+  bool possible = true;                 // false: this backend cannot look (and `seen` says why)
+  bool always = false;                  // true: must show in the fixed build as well
+  std::string excuse = {};              // not empty: the bug may stay hidden here, and this says why
 };
 
 // The description of a bug is in the head of its patch (checks/bugs/patch.hpp); this is how it is seen.
@@ -31,9 +30,9 @@ struct Signature {
 // Those of the stage at hand, by name.
 const std::vector<Signature>& signatures();
 
-// Registers the signature of the bug that the file is named after: `const RegisteredSignature registered(look);`.
+// Registers one: checks/scripts/signatures.sh does that with the look() of each file.
 struct RegisteredSignature {
-  explicit RegisteredSignature(std::vector<Part> (*look)(), const char* file = __builtin_FILE());
+  RegisteredSignature(const char* bug, std::vector<Part> (*look)());
 };
 
 // --- parts ----------------------------------------------------------------------------------------------------
@@ -58,9 +57,9 @@ Part nan_exactly(const Trial& trial, const Where& where, const std::string& rule
 Part unwritten_exactly(const Trial& trial, const Where& where, const std::string& rule);
 // The output is wrong somewhere, without a prediction of how.
 Part wrong_somewhere(const Trial& trial);
-// The output equals `predicted`, and that is the right answer: the bug is real and does not show here. Holds for the
+// The output is right, and equals `predicted`, if that is given: the bug is real and does not show here. Holds for the
 // fixed build too, so it tells a build by nothing; it fails the signature if it does not hold.
-Part right_by_luck(const Trial& trial, const std::vector<double>& predicted, const std::string& why);
+Part right_by_luck(const Trial& trial, const std::string& why, const std::vector<double>& predicted = {});
 // The launch is refused, and its message has all of these pieces.
 Part refused(const Trial& trial, const std::vector<std::string>& pieces);
 // The kernel stops with `error`, and its message has all of these pieces.

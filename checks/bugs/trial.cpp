@@ -10,7 +10,8 @@
 
 namespace lab {
 
-void end_hung(const std::string& what, double seconds) {
+// A launch on a GPU that has not ended in time is said to be so, and ends this process, which alone frees the GPU.
+[[noreturn]] static void end_hung(const std::string& what, double seconds) {
   std::printf("%s still runs after %.1f s\n", what.c_str(), seconds);
   std::fflush(stdout);
   std::_Exit(HUNG);

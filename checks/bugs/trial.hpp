@@ -6,6 +6,7 @@
 #include "checks/acceptance/launch.hpp"
 #include "common/backend.hpp"
 #include "common/fp16.hpp"
+#include "reference/attention.hpp"
 #include "reference/inputs.hpp"
 
 namespace lab {
@@ -16,10 +17,8 @@ struct Trial : Ran {
   Inputs in;
   std::vector<fp16> out;      // of the forward pass; poisoned before the launch
   std::string title() const;  // "unit inputs, (1,8,512,64), seed 1"
+  operator Operands() const { return {shape, scale, in.q, in.k, in.v}; }
 };
-// A launch on a GPU that has not ended in time is said to be so, and ends this process, which alone frees the GPU.
-[[noreturn]] void end_hung(const std::string& what, double seconds);
-
 // `scale` multiplies the scores, 0 stands for default_scale(D). `seconds`: how long a GPU may take, 0 stands for
 // hang_seconds(shape).
 Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {},

@@ -2,44 +2,156 @@
 // for before they are measured, and the bounds of those that ask for a kernel that does less.
 #include "checks/exercises/counts.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/format.hpp"
+#include "checks/acceptance/same_bits.hpp"
 #include "checks/bench/shapes.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/runner/commands.hpp"
-#include "common/stage.hpp"
 
 namespace lab {
+namespace {
+
+// A word for what the counters count (common/counts.hpp): warps' instructions, their cycles at the banks, sectors.
+struct Word {
+  const char* name;
+  Counted what;
+  std::uint64_t Tally::*figure;
+};
+constexpr Word WORDS[] = {
+    {"shared-loads", Counted::shared_load, &Tally::instructions},
+    {"shared-load-cycles", Counted::shared_load, &Tally::wavefronts},
+    {"shared-stores", Counted::shared_store, &Tally::instructions},
+    {"shared-store-cycles", Counted::shared_store, &Tally::wavefronts},
+    {"ldmatrix", Counted::ldmatrix, &Tally::instructions},
+    {"ldmatrix-cycles", Counted::ldmatrix, &Tally::wavefronts},
+    {"wmma-loads", Counted::wmma_load, &Tally::instructions},
+    {"wmma-load-cycles", Counted::wmma_load, &Tally::wavefronts},
+    {"copy-cycles", Counted::cp_async, &Tally::wavefronts},
+    {"copy-sectors", Counted::cp_async, &Tally::sectors},
+    {"global-loads", Counted::global_load, &Tally::instructions},
+    {"global-load-sectors", Counted::global_load, &Tally::sectors},
+    {"global-stores", Counted::global_store, &Tally::instructions},
+    {"global-store-sectors", Counted::global_store, &Tally::sectors},
+    {"mma", Counted::mma, &Tally::instructions},
+    {"wgmma-bytes", Counted::wgmma, &Tally::bytes},  // operands from shared memory
+    {"exponentials", Counted::exponential, &Tally::instructions},
+    {"shuffles", Counted::shuffle, &Tally::instructions},
+    {"arrivals", Counted::mbarrier_arrive, &Tally::lanes},
+    {"named-barriers", Counted::named_barrier, &Tally::instructions},
+    {"cluster-barriers", Counted::cluster_barrier, &Tally::instructions},
+    {"remote-stores", Counted::remote_store, &Tally::lanes},
+    {"remote-bytes", Counted::remote_store, &Tally::bytes},
+    {"stmatrix", Counted::stmatrix, &Tally::instructions},
+    {"stmatrix-cycles", Counted::stmatrix, &Tally::wavefronts},
+    {"tma-sectors", Counted::tma_load, &Tally::sectors},
+    {"tma-stores", Counted::tma_store, &Tally::instructions},
+    {"tma-stored-bytes", Counted::tma_store, &Tally::bytes},
+};
+// Of the words that events count, where their lines are found.
+constexpr Word LINES_ONLY[] = {{"barriers", Counted::barrier, &Tally::instructions},
+                               {"warp-barriers", Counted::syncwarp, &Tally::instructions},
+                               {"copies", Counted::cp_async, &Tally::lanes},
+                               {"tma-loads", Counted::tma_load, &Tally::instructions}};
+
+// A word for events: how often, and of some how many bytes.
+struct EventWord {
+  ExecEvent::Kind kind;
+  const char* each;
+  const char* bytes = nullptr;
+};
+constexpr EventWord EVENTS[] = {{ExecEvent::Kind::read, "reads", "read-bytes"},
+                                {ExecEvent::Kind::write, "writes", "written-bytes"},
+                                {ExecEvent::Kind::copy, "copies"},
+                                {ExecEvent::Kind::sync, "warp-barriers"},
+                                {ExecEvent::Kind::release, "barriers"},
+                                {ExecEvent::Kind::tma_issue, "tma-loads", "tma-bytes"},
+                                {ExecEvent::Kind::mbarrier_complete, "phases"},
+                                {ExecEvent::Kind::wgmma_issue, "wgmma"}};
+
+// The line that most of a word's count comes from; "" where two share that.
+std::string dearest(const std::vector<CountedLine>& lines, const Word& word) {
+  std::uint64_t most = 0;
+  std::string place;
+  for (const CountedLine& line : lines) {
+    const std::uint64_t count = line.what == word.what ? line.tally.*word.figure : 0;
+    if (count < most || count == 0) continue;
+    place = count == most ? "" : line.file + ":" + std::to_string(line.line);
+    most = count;
+  }
+  return place;
+}
+
+}  // namespace
+
+WordCounter::WordCounter() {
+  for (const EventWord& word : EVENTS) {
+    counts[word.each] = 0;
+    if (word.bytes) counts[word.bytes] = 0;
+  }
+}
+
+void WordCounter::see(const ExecEvent& e) {
+  for (const EventWord& word : EVENTS)
+    if (word.kind == e.kind) {
+      ++counts[word.each];
+      if (word.bytes) counts[word.bytes] += e.bytes;
+    }
+}
+
+void WordCounter::add(const ExecReport& report) {
+  for (const Word& word : WORDS)
+    for (const CountedBlock& block : report.counted_blocks)
+      counts[word.name] += long(block.tallies[std::size_t(word.what)].*word.figure);
+  for (const Word& word : WORDS) dearest_lines[word.name] = dearest(report.counts, word);
+  for (const Word& word : LINES_ONLY) dearest_lines[word.name] = dearest(report.counts, word);
+}
+
+void WordCounter::print() const {
+  for (const auto& [what, count] : counts) std::printf("%s %ld\n", what.c_str(), count);
+  for (const auto& [what, place] : dearest_lines)
+    if (!place.empty()) std::printf("most %s %s\n", what.c_str(), place.c_str());
+}
 
 std::string count_block(const Shape& shape, unsigned tile, WordCounter& counter) {
-  const LaunchPlan plan = stage().plan(shape);
+  const LaunchPlan plan = plan_of(shape);
   ExecOptions options;
   options.check = options.count = true, options.workers = 1, options.watcher = &counter;
   options.blocks = {tile * plan.parts};
   const Trial t = run_trial(shape, Family::unit, options);
   if (!t.ok()) return "the launch fails: " + t.message;
   // Rows of other blocks must still hold the poison: what wrote them is no block of this launch.
-  const std::vector<RowBlock> rows = written_rows(shape, t.out);
-  if (rows.size() > 1 || (!rows.empty() && rows[0].rows > plan.tile_m))
-    return format("one block was launched: it wrote %zu stretches of rows, the first of %d", rows.size(), rows[0].rows);
-  counter.counts["shared-bytes"] = long(plan.smem);
-  counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
-  counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);
+  if (subject().backward) {  // the first block of each kernel, which between them write some of the gradients
+    std::size_t written = 0;
+    for (const std::vector<fp16>& gradient : t.outputs)
+      written += gradient.size() - std::ranges::count(gradient, FP16_NAN);
+    if (const std::size_t all = 3 * shape.elements(); written > all / 2)
+      return format("one block of each kernel ran, and %zu of %zu gradients were written", written, all);
+    counter.counts["different-outputs"] = long(count_outputs(subject(), shape).outputs);  // in several orders of blocks
+  } else {
+    const std::vector<RowBlock> rows = written_rows(shape, t.outputs[0]);
+    if (rows.size() > 1 || (!rows.empty() && rows[0].rows > plan.tile_m))
+      return format("one block was launched: it wrote %zu stretches of rows, the first of %d", rows.size(),
+                    rows[0].rows);
+    counter.counts["shared-bytes"] = long(plan.smem);
+    counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
+    counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);
+  }
   counter.add(t.report);  // of a cluster's blocks together
   return "";
 }
 
 int counts_command(std::span<char*> args) {
-  constexpr std::string_view KEYS[] = {"shape", "tile"};
-  const KeyValues words(args, KEYS);
-  const Shape shape = one_shape(words.require("shape"));
+  constexpr std::string_view KEYS[] = {"shape"};
+  const Shape shape = one_shape(KeyValues(args, KEYS).require("shape"));
   if (!can_check()) throw BadInput("this binary is not instrumented");
   WordCounter counter;
-  const std::string failure = count_block(shape, unsigned(words.number("tile").value_or(0)), counter);
+  const std::string failure = count_block(shape, 0, counter);
   if (failure.empty()) return counter.print(), 0;
   std::printf("%s\n", failure.c_str());
   return 1;

@@ -19,7 +19,8 @@ class WordCounter final : public ExecWatcher {
   std::map<std::string, std::string> dearest_lines;  // "FILE:LINE" that most of it comes from; "" where two share that
 };
 
-// Counts the work of one block, or cluster, of the forward pass: of the one that takes the tile. Returns why it cannot be, or "".
+// Counts the work of one block, or cluster: of the one that takes the tile; backward, of the first of each kernel. Returns why it
+// cannot be, or "".
 std::string count_block(const Shape& shape, unsigned tile, WordCounter& counter);
 
 }  // namespace lab

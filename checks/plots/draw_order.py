@@ -54,17 +54,17 @@ def who_waits(p):
 def who_waits_overlap(p):
     unit = 0.85
     for y, stage, title, text, runs, stops in (
-        (0.15, "v3b", "each product is waited for at once", "QK1 exp1 PV1 O QK2 exp2 PV2 O", ["QK 1 0 1", "PV 1 2 3", "QK 2 4 5", "PV 2 6 7"], {1: 0, 3: 0, 5: 0, 7: 0}),
+        (0.15, "v3b", "v3b to v3d: each product is waited for at once", "QK1 exp1 PV1 O QK2 exp2 PV2 O", ["QK 1 0 1", "PV 1 2 3", "QK 2 4 5", "PV 2 6 7"], {1: 0, 3: 0, 5: 0, 7: 0}),
         (
             1.7,
             "v3e",
-            "PV of the tile before runs while exponentials are computed",
+            "v3e: PV of the tile before runs while exponentials are computed",
             "QK1 PV0 exp1 pack QK2 PV1 exp2 pack",
             ["QK 1 0 2", "PV 0 1 3", "QK 2 4 6", "PV 1 5 7"],
             {2: 1, 3: 0, 6: 1, 7: 0},
         ),
     ):
-        p.text(0.1, y, f"{stage}: {title}", 9.5)
+        p.text(0.1, y, title, 9.5)
         for row, kind in enumerate(("QK", "PV")):
             p.text(LEFT - 0.1, y + 0.29 + 0.27 * row, f"{kind} runs", 8.5, "end")
         for run in runs:

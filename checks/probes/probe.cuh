@@ -1,5 +1,6 @@
-// Shared by the probes, on a GPU and, in the unit tests, on the CPU: device memory, a count of what differs, dot
-// products in words, and samples of what was measured, written whole.
+// What the probes share, on a GPU and, in the unit tests, on the CPU: device memory, launches, sections that count what differs and say
+// what they measured, dot products against their definition. A probe is a header with a HEAD of its sample, which an H200 wrote and the
+// unit tests hold the CPU to, and its sections; probe.cu is the program.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -7,11 +8,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
-#include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "checks/acceptance/format.hpp"
+#include "checks/probes/dot_families.hpp"
 #include "common/emulator/tensor_core.hpp"
 #include "common/fp16.hpp"
 
@@ -25,10 +29,15 @@ inline void must(cudaError_t error, const char* what) {
   if (error != cudaSuccess)
     throw Failed(at_work + (at_work.empty() ? "" : ": ") + what + ": " + cudaGetErrorString(error));
 }
+struct Free {
+  void operator()(void* memory) const { cudaFree(memory); }
+};
+inline std::vector<std::unique_ptr<void, Free>> allocated;  // until the process ends
 template <class T>
 T* on_device(const void* from, std::size_t count) {
   T* memory = nullptr;
   must(cudaMalloc(&memory, count * sizeof(T)), "cudaMalloc");
+  allocated.emplace_back(memory);
   must(from ? cudaMemcpy(memory, from, count * sizeof(T), cudaMemcpyHostToDevice)
             : cudaMemset(memory, 0, count * sizeof(T)),
        "cudaMemcpy");
@@ -55,22 +64,15 @@ void run(void (*kernel)(Params...), unsigned blocks, unsigned threads, unsigned 
 }
 
 inline std::uint32_t bits(float f) { return std::bit_cast<std::uint32_t>(f); }
-
 // One section's cases, with what it has to say and what it measured, as lines.
 struct Tally {
   static constexpr int SHOWN = 3;  // of the cases that differ
   long cases = 0, wrong = 0;
   std::string report, sample;
-  bool add(bool good, const std::function<std::string()>& words) {
+  template <class Words>
+  void add(bool good, Words words) {
     ++cases;
-    if (!good && wrong++ < SHOWN) report += "  differs: " + words() + "\n";
-    return good;
-  }
-  template <class... T>
-  void say(const char* pattern, T... values) {
-    char line[200];
-    std::snprintf(line, sizeof line, pattern, values...);
-    report += line;
+    if (!good && wrong++ < SHOWN) report += std::string("  differs: ") + words() + "\n";
   }
 };
 struct Section {
@@ -78,91 +80,41 @@ struct Section {
   std::function<void(Tally&)> work;
 };
 
-struct Dot {
-  fp16 a[16], b[16];
-  float c;
-};
-// Of a problem with a[row][16], b[16][column] and c[row][column].
-template <class Problem>
-Dot dot_of(const Problem& p, int row, int column) {
-  Dot dot;
-  for (int k = 0; k < 16; ++k) dot.a[k] = {p.a[row][k]}, dot.b[k] = {p.b[k][column]};
-  dot.c = p.c[row][column];
-  return dot;
-}
-template <class... T>
-std::string printed(const char* pattern, T... values) {
-  char word[40];
-  std::snprintf(word, sizeof word, pattern, values...);
-  return word;
-}
-// a, b, c and the result, as bits.
-inline std::string in_words(const Dot& dot, float result) {
+// a, b, c and the result of one dot product, as bits.
+inline std::string in_words(const fp16 (&a)[16], const fp16 (&b)[16], float c, float result) {
   std::string text;
-  for (const fp16* side : {dot.a, dot.b}) {
-    for (int k = 0; k < 16; ++k) text += printed("%04x", unsigned(side[k].bits));
+  for (const fp16* side : {a, b}) {
+    for (int k = 0; k < 16; ++k) text += format("%04x", unsigned(side[k].bits));
     text += ' ';
   }
-  return text + printed("%08x %08x", bits(dot.c), bits(result));
+  return text + format("%08x %08x", bits(c), bits(result));
 }
-// Holds results against the definition; `plain` counts those that a loop in fp32 gives too.
-struct DotCount {
-  TensorCore model;
-  long cases = 0, equal = 0, plain = 0;
-  void add(Tally& tally, const Dot& dot, float result) {
-    const float expected = tensor_core_dot(dot.a, dot.b, dot.c, 16, model);
-    ++cases;
-    plain += bits(tensor_core_dot(dot.a, dot.b, dot.c, 16, TensorCore::fast)) == bits(result);
-    equal += tally.add(bits(expected) == bits(result), [&] {
-      return "a b c result " + in_words(dot, result) + ", the model says " + printed("%08x", bits(expected));
-    });
-  }
-  void say(Tally& tally, const char* family) const {
-    tally.say("  %-28s %7ld of %ld equal (a plain fp32 loop: %ld)\n", family, equal, cases, plain);
-  }
-};
 
-// --- of the programs alone ---
-// "NVIDIA H200, CUDA 13.0".
-inline std::string device_line(const cudaDeviceProp& device) {
-  int runtime = 0;
-  must(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-  return std::string(device.name) + ", CUDA " + std::to_string(runtime / 1000) + "." +
-         std::to_string(runtime % 1000 / 10);
-}
-// sample=FILE: whole, or not there.
-inline void write_sample(const std::string& path, const std::string& text) {
-  if (path.empty()) return;
-  const std::string unfinished = path + ".part";
-  std::FILE* const file = std::fopen(unfinished.c_str(), "w");
-  const bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (!file || std::fclose(file) != 0 || !written || std::rename(unfinished.c_str(), path.c_str()) != 0)
-    throw Failed("cannot write " + path);
-  std::printf("%zu bytes written to %s\n", text.size(), path.c_str());
-}
-// The value of the word KEY=VALUE among the arguments, which may be no others than these.
-inline std::string word_of(int argc, char** argv, const std::string& key, std::string_view others = "") {
-  std::string value;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i], name = word.substr(0, word.find('='));
-    const bool known = name == key || (!others.empty() && name == others);
-    if (!known || word.size() < name.size() + 2) throw Failed("'" + word + "' means nothing here");
-    if (name == key) value = word.substr(name.size() + 1);
-  }
-  return value;
-}
-// 0: all sections passed.
-inline int finish(int passed, int failed) {
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
-}
-template <class Body>
-int main_of(const char* program, Body body) {
-  try {
-    return body();
-  } catch (const Failed& failed) {
-    std::fprintf(stderr, "%s: %s\n", program, failed.what());
-    return 2;
+constexpr int SAMPLED = 40;  // dot products of each family
+// Holds the results of a family's problems, a[row][16], b[16][column] and c[row][column] each, against the definition. Of problem i the
+// sample has the dot product at row i, in the diagonal's column; without `every` nothing else is looked at.
+template <class Problem>
+void dot_products(const std::string& family, const std::string& word, const std::vector<Problem>& problems,
+                  const std::vector<float>& results, TensorCore model, bool every, Tally& tally) {
+  constexpr int ROWS = std::extent_v<decltype(Problem::c), 0>, COLUMNS = std::extent_v<decltype(Problem::c), 1>;
+  tally.sample += "# " + family + "\n";
+  for (int i = 0; i < int(problems.size()); ++i) {
+    const Problem& p = problems[std::size_t(i)];
+    const int sampled_row = i % ROWS, sampled_column = (sampled_row / 16 * 8 + i % 8) % COLUMNS;
+    for (int row = 0; row < ROWS; ++row)
+      for (int column = 0; column < COLUMNS; ++column) {
+        const bool sampled = row == sampled_row && column == sampled_column;
+        if (!every && !sampled) continue;
+        fp16 a[16], b[16];
+        for (int k = 0; k < 16; ++k) a[k] = {p.a[row][k]}, b[k] = {p.b[k][column]};
+        const float result = results[std::size_t((i * ROWS + row) * COLUMNS + column)];
+        const float expected = tensor_core_dot(a, b, p.c[row][column], 16, model);
+        const auto words = [&] { return in_words(a, b, p.c[row][column], result); };
+        tally.add(bits(expected) == bits(result), [&] {
+          return family + ": a b c result " + words() + format(", the model says %08x", bits(expected));
+        });
+        if (sampled && i < SAMPLED) tally.sample += word + words() + "\n";
+      }
   }
 }
 

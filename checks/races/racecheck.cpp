@@ -1,11 +1,14 @@
-#include "checks/races/racecheck.hpp"
-
 #include <cstdio>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "checks/acceptance/format.hpp"
+#include "checks/acceptance/launch.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/sampling.hpp"
 #include "checks/acceptance/verdict.hpp"
@@ -79,7 +82,26 @@ std::string waits_of(const Hang& hang) {
   return waits;
 }
 
-}  // namespace
+// The findings and failures of many launches under the checker.
+class RaceReport {
+ public:
+  void add(const Ran& launch, Schedule schedule);
+  bool red() const { return !all_.empty() || !failures_.empty(); }
+  // Prints each finding once, with the schedules and shapes under which it was seen, and each failure. The last line is the
+  // count, and `how` in parentheses. The exit status.
+  int finish(const std::string& how) const;
+
+ private:
+  struct Seen {
+    Finding finding;
+    std::set<std::string> schedules, shapes;
+  };
+  std::map<Finding::Key, Seen> all_;
+  std::map<std::string, std::string> failures_;  // what is said -> what the launch waits for, if it hung
+  std::set<std::string> hangs_;                  // of findings
+  bool refused_ = false;
+  int launches_ = 0, failed_ = 0;
+};
 
 void RaceReport::add(const Ran& t, Schedule schedule) {
   ++launches_;
@@ -101,12 +123,11 @@ void RaceReport::add(const Ran& t, Schedule schedule) {
   }
 }
 
-int RaceReport::finish(const std::string& how, bool first_only) const {
+int RaceReport::finish(const std::string& how) const {
   bool any = false;  // is printed
   for (const auto& [key, seen] : all_) {
-    if (!first_only || !any)
-      print_red(seen.finding.head + ways_text(seen.finding) + "\n    under " + joined(seen.schedules) + "; shapes " +
-                joined(seen.shapes));
+    print_red(seen.finding.head + ways_text(seen.finding) + "\n    under " + joined(seen.schedules) + "; shapes " +
+              joined(seen.shapes));
     any = true;
     record("tells", seen.finding.text), record("why", seen.finding.text);
     for (const std::string& way : seen.finding.ways) record("finding", way.substr(0, way.find(" (")));
@@ -115,7 +136,7 @@ int RaceReport::finish(const std::string& how, bool first_only) const {
   std::set<std::string> told = hangs_;
   for (const auto& [line, hang] : failures_) {
     record("tells", line);
-    if ((!hang.empty() && !told.insert(hang).second) || (first_only && any)) continue;
+    if (!hang.empty() && !told.insert(hang).second) continue;
     if (!any)
       print_red(line);
     else
@@ -128,10 +149,13 @@ int RaceReport::finish(const std::string& how, bool first_only) const {
              failed_ ? format(", of which %d failed", failed_).c_str() : "", how.c_str());
   std::printf("%s\n", summary.c_str());
   record("remark", summary);
-  return all_.empty() && failures_.empty() ? 0 : 1;
+  return red();
 }
 
-// racecheck [short=1] [first=1]: runs the stage under the CPU checker and prints what it saw. Needs an instrumented kernel.
+}  // namespace
+
+// racecheck [short=1] [first=1]: runs the stage under the CPU checker and prints what it saw. Needs an instrumented kernel. first=1: one
+// finding is enough, and no launch comes after it.
 int racecheck_command(std::span<char*> args) {
   const Subject& subject = lab::subject();
   constexpr std::string_view keys[] = {"short", "first"};
@@ -159,7 +183,7 @@ int racecheck_command(std::span<char*> args) {
       choose_blocks(subject, shape, is_short, options);
     for (const Schedule schedule : schedules)
       for (const Copies copies : COPY_TIMES) {
-        if (subject.backward && copies != Copies::at_wait) continue;
+        if ((subject.backward && copies != Copies::at_wait) || (first_only && report.red())) continue;
         progress.start(text(shape));
         options.schedule = schedule, options.copies = copies;
         if (subject.backward)
@@ -176,13 +200,12 @@ int racecheck_command(std::span<char*> args) {
         progress.finish(1);
       }
   }
-  return report.finish(
-      format("%zu %s, ", problems.size(), subject.backward ? "problems" : "shapes") +
-          (subject.backward ? format("%zu schedules with an order of blocks each", schedules.size())
+  return report.finish(format("%zu %s, ", problems.size(), subject.backward ? "problems" : "shapes") +
+                       (subject.backward
+                            ? format("%zu schedules with an order of blocks each", schedules.size())
                             : format("the long ones with large scores too, %zu schedules, copies at the wait and at "
                                      "the issue",
-                                     schedules.size())),
-      first_only);
+                                     schedules.size())));
 }
 
 }  // namespace lab

@@ -12,6 +12,7 @@ namespace lab {
 struct Command {
   const char* name;
   int (*run)(std::span<char*> args);  // the exit status: 0 good, 1 red; throws BadInput for what main turns into 2
+  Pass of;                            // kernel
   const char* help;
   bool launches = true;  // needs a GPU, on that backend, that can run the stage
 };
@@ -25,7 +26,6 @@ int bench_command(std::span<char*> args);      // bench/gpu/bench.cpp
 int signature_command(std::span<char*> args);  // bugs/signature.cpp
 int once_command(std::span<char*> args);       // bugs/gpu_child_process.cpp
 int fuzz_command(std::span<char*> args);       // fuzz/fuzz.cpp
-int blindness_command(std::span<char*> args);  // bugs/blindness.cpp
 int predict_command(std::span<char*> args);    // exercises/predict.cpp
 int card_command(std::span<char*> args);       // exercises/predict.cpp
 int counts_command(std::span<char*> args);     // exercises/counts.cpp
@@ -33,12 +33,9 @@ int counters_command(std::span<char*> args);   // counters/counters.cpp
 int bits_command(std::span<char*> args);       // bits/bits.cpp
 int validate_command(std::span<char*> args);   // search/validate.cpp
 
-int backward_bits_command(std::span<char*> args);     // bits/bits.cpp
-int backward_plan_command(std::span<char*> args);     // bench/plan.cpp
-int same_bits_command(std::span<char*> args);         // acceptance/same_bits.cpp
-int backward_predict_command(std::span<char*> args);  // exercises/backward.cpp
-int backward_card_command(std::span<char*> args);     // exercises/backward.cpp
-int backward_counts_command(std::span<char*> args);   // exercises/backward.cpp
+int backward_bits_command(std::span<char*> args);  // bits/bits.cpp
+int backward_plan_command(std::span<char*> args);  // bench/plan.cpp
+int same_bits_command(std::span<char*> args);      // acceptance/same_bits.cpp
 
 int drill_command(std::span<char*> args);         // exercises/drills/drill.cpp
 int order_command(std::span<char*> args);         // exercises/drills/drill.cpp
@@ -56,7 +53,7 @@ constexpr int STAGE_SKIPPED = 3;
 int run(std::span<char*> args);
 int run(std::vector<std::string> words);
 
-// Those of a kernel of this pass: what commands.so exports.
-extern "C" std::span<const Command> lab_commands(Pass pass);
+// What commands.so exports: all but those of run.cpp.
+extern "C" std::span<const Command> lab_commands();
 
 }  // namespace lab

@@ -1,5 +1,5 @@
 // The kernel at hand: a shared library, build/BACKEND/STAGE/VARIANT/kernel.so, and in it one stage's kernel.cu, right or with
-// a bug. stage(), backward_stage(), stage_conf() and common/build_info.hpp say what it is.
+// a bug. subject(), stage_conf() and common/build_info.hpp say what it is.
 //
 // It exports C functions (common/attention.hpp, common/attention_backward.hpp); a drill, drill().
 #pragma once
@@ -7,7 +7,8 @@
 
 namespace lab {
 
-enum class Pass { none, forward, backward, drill };
+// Bits: `stage` is either pass. `none`: of several kernels, or of none.
+enum class Pass : unsigned { none = 1, forward = 2, backward = 4, stage = forward | backward, drill = 8 };
 
 // Throws BadInput where there is no such library, or it exports nothing of these. What is loaded stays: one for a process,
 // and what runs several kernels forks.

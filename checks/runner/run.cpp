@@ -10,36 +10,45 @@
 namespace lab {
 namespace {
 
-// The runner itself has all that a stage's test needs. commands.cpp and all other commands are a library beside it.
-constexpr Command HERE[] = {
-    {"test", test_command, ""}, {"racecheck", racecheck_command, ""}, {"once", once_command, ""}};
+// The runner itself has all that a stage's test needs. All other commands (commands.cpp) are a library beside it.
+constexpr Command HERE[] = {{"test", test_command, Pass::stage,
+                             "test [full=1] [quick=1] [cheapest=N] [once=1] [seed=N] [verbose=1]    acceptance"},
+                            {"racecheck", racecheck_command, Pass::stage,
+                             "racecheck [short=1] [first=1]          races, uninitialised reads, overruns"},
+                            {"once", once_command, Pass::stage,
+                             "once B H S D [causal [seconds]]      one launch, for compute-sanitizer to watch"}};
 
-const Command* named(std::span<const Command> commands, std::string_view name) {
-  const auto found = std::ranges::find(commands, name, &Command::name);
+// commands.so is loaded when it is first asked for.
+std::span<const Command> others() {
+  static void* const commands = beside_runner("commands.so", "lab_commands");
+  return reinterpret_cast<decltype(&lab_commands)>(commands)();
+}
+
+bool is_for(const Command& command, Pass pass) { return unsigned(command.of) & unsigned(pass); }
+
+const Command* named(std::span<const Command> commands, std::string_view name, Pass pass) {
+  const auto found =
+      std::ranges::find_if(commands, [&](const Command& c) { return c.name == name && is_for(c, pass); });
   return found == commands.end() ? nullptr : &*found;
 }
 
-// commands.so is loaded when it is first asked for.
-std::span<const Command> commands_of(Pass pass) {
-  return reinterpret_cast<decltype(&lab_commands)>(beside_runner("commands.so", "lab_commands"))(pass);
-}
-
-int unknown(const std::string& name, std::span<const Command> commands, const char* of) {
+int unknown(const std::string& name, Pass pass, const char* of) {
   std::FILE* const to = name == "help" ? stdout : stderr;
   if (to == stderr) std::fprintf(to, "runner: unknown command '%s'\n", name.c_str());
   std::fprintf(to, "runner, %s. Commands:\n", of);
-  for (const Command& one : commands) std::fprintf(to, "  %s\n", one.help);
+  for (const std::span<const Command> commands : {std::span<const Command>(HERE), others()})
+    for (const Command& one : commands)
+      if (is_for(one, pass)) std::fprintf(to, "  %s\n", one.help);
   return to == stderr ? 2 : 0;
 }
 
 int with_kernel(std::span<char*> args) {
   const std::string name = args.size() > 1 ? args[1] : "help";
-  const Command* command = named(HERE, name);
-  if (!command) commands_of(Pass::none);  // a kernel may want what is in there
+  if (!named(HERE, name, Pass::stage)) others();  // a kernel may want what is in there
   const Pass pass = load_kernel(args[0]);
-  std::span<const Command> commands;
-  if (!command || pass == Pass::drill) commands = commands_of(pass), command = named(commands, name);
-  if (!command) return unknown(name, commands, stage_name());
+  const Command* command = named(HERE, name, pass);
+  if (!command) command = named(others(), name, pass);
+  if (!command) return unknown(name, pass, stage_name());
   if (command->launches)
     if (const std::string why = skipped_here(); !why.empty()) {
       record("skipped", why), record("remark", why);
@@ -52,9 +61,8 @@ int with_kernel(std::span<char*> args) {
 int dispatch(std::span<char*> args) {
   const std::string first = args.empty() ? "help" : args[0];
   if (first.ends_with(".so")) return with_kernel(args);
-  const std::span<const Command> commands = commands_of(Pass::none);
-  if (const Command* const command = named(commands, first)) return command->run(args.subspan(1));
-  return unknown(first, commands, "[build/BACKEND/STAGE/VARIANT/kernel.so]");
+  if (const Command* const command = named(others(), first, Pass::none)) return command->run(args.subspan(1));
+  return unknown(first, Pass::none, "[build/BACKEND/STAGE/VARIANT/kernel.so]");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ saying() { is_in predict "$goals" && fail "predict takes it as say='...', as in 
 words_of() {  # of a goal that would otherwise ignore a word in silence
   case $1 in
     exercise) echo n again all ;; hint|try) echo n ;; predict) echo n say ;; solution) echo n give-up ;;
-    check) echo file args include quick seconds ;; grade) echo json seed assigned ;; probe) echo what sample only check ;; *) return 1 ;;
+    check) echo file args include quick seconds ;; grade) echo json seed assigned ;; probe) echo what sample only ;; *) return 1 ;;
   esac
 }
 idle=$goals; taken=

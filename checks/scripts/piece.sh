@@ -8,9 +8,9 @@ case $name in
   bits) set -- $make bits quick=1 ;;
   trace|writeups|evolve|plots) set -- $make $name check=1 ;;
   sanitize) set -- $make sanitize check=quick ;;
-  wmma-layout) set -- $make probe what=wmma check=1 ;;
+  wmma-layout) set -- $make probe what=wmma ;;
   exercises) set -- sh checks/exercises/learn/prove.sh quick ;;
-  all-exercises) set -- sh checks/exercises/learn/prove.sh whole ;;
+  all-exercises) set -- sh checks/exercises/learn/prove.sh rest ;;
   exercise-scripts) set -- sh checks/tests/exercises.sh ;;
   patches) set -- sh checks/scripts/patches.sh ;;
   packages) set -- sh checks/tests/setup_packages.sh ;;

@@ -51,7 +51,7 @@ std::string figure(const std::optional<Number>& value) {
 
 }  // namespace
 
-double Candidate::time() const { return us.empty() ? INFINITY : spread(us).median; }
+double Candidate::time() const { return us.empty() ? INFINITY : median(us); }
 
 const Candidate* Elite::would_replace(const Candidate& c) const {
   if (members.size() < ELITE || c.time() > members.back().time() * (1 - MUST_GAIN)) return nullptr;
@@ -158,9 +158,11 @@ std::string difference(const Setting& start, const Setting& setting) {
 }
 
 std::string row(const Candidate& c, const Setting& start) {
-  const Spread s = spread(c.us);
+  std::vector<double> us = c.us;
+  std::ranges::sort(us);
+  const auto at = [&](double part) { return us[std::size_t(part * double(us.size() - 1) + 0.5)]; };
   return format("%s,%d,%s,%s,", c.id.c_str(), c.generation, c.parent.c_str(), c.verdict.c_str()) +
-         (c.us.empty() ? ",," : format("%.6g,%.6g,%.6g", s.median, s.p10, s.p90)) + "," + figure(c.again) + "," +
+         (c.us.empty() ? ",," : format("%.6g,%.6g,%.6g", median(us), at(0.1), at(0.9))) + "," + figure(c.again) + "," +
          figure(c.registers) + "," + figure(c.smem) + "," + quoted(c.reason) + "," +
          (c.setting == start ? "" : quoted(difference(start, c.setting)));
 }

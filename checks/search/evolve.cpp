@@ -1,5 +1,4 @@
-// evolve BACKEND STAGE [shape=B,H,S,D[,causal]] [seed=N] [minutes=N] [generations=N] [candidates=N] [out=FILE]: the elite loop, a random
-// search over a stage's tunables (writeups/extending.md). Candidates are built, validated (validator.hpp), and timed on a GPU; without
+// evolve BACKEND STAGE [shape=B,H,S,D[,causal]] [seed=N] [minutes=N] [out=FILE]: the elite loop, a random search over a stage's tunables (writeups/extending.md). Candidates are built, validated (validator.hpp), and timed on a GPU; without
 // one a model stands for the time.
 #include <algorithm>
 #include <chrono>
@@ -23,7 +22,7 @@ constexpr int SECONDS = 60, SECONDS_ON_CPU = 600;  // of a validation
 constexpr int ALTERNATIONS = 2;                    // of a child and the one it would replace, before it does
 
 // "" of a file that is empty, or not there.
-std::string text_of(const std::string& path) { return fs::exists(path) ? read_whole(path) : ""; }
+std::string text_of(const std::string& path) { return fs::exists(path) && !fs::is_empty(path) ? read_whole(path) : ""; }
 
 class Search {
  public:
@@ -32,7 +31,6 @@ class Search {
     shape_ = one_shape(words.get("shape").value_or(timed_ ? "2,8,2048,64" : "1,2,384,64"));
     word_ = shape_word(shape_);
     seed_ = words.whole("seed", 999999, 1, 1);
-    batch_ = words.whole("candidates", 1000, 1, std::max(4u, cores_));
     fs::create_directories("build/evolve");
     std::string name = stage + "-" + word_ + "-" + backend;
     std::ranges::replace(name, ',', '-');
@@ -45,16 +43,15 @@ class Search {
             .text;
     log_ = format("# %s %s, seed %d, fitness %s: %s\n%s\n", stage.c_str(), word_.c_str(), int(seed_), fitness,
                   machine.c_str(), COLUMNS);
-    const std::string plan = format("plan %d %d %d %d%s", s.B, s.H, s.S, s.D, s.causal ? " causal" : "");
-    start_ = tunables_.own(s, on("build/" + backend + "/" + stage + "/fixed", plan).text);
+    start_ = tunables_.own(s, on("build/" + backend + "/" + stage + "/fixed", "plan shape=" + word_).text);
   }
 
-  // Until the time, the generations or the ideas are spent. False if the time was up before there was anything to measure.
-  bool loop(std::uint64_t minutes, int generations) {
+  // Until the time or the ideas are spent. False if the time was up before there was anything to measure.
+  bool loop(std::uint64_t minutes) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(minutes);
     const auto time_left = [&] { return std::chrono::steady_clock::now() < end; };
     bool ideas = true;
-    for (int number = 0; number < generations && ideas && time_left(); ++number) {
+    for (int number = 0; ideas && time_left(); ++number) {
       std::vector<Candidate> children = generation(number);
       ideas = !children.empty();
       build(children);
@@ -153,16 +150,17 @@ class Search {
       }
       (i % 2 ? child : other).push_back(again.time());
     }
-    c.again = spread(child).median, c.beside = spread(other).median;
+    c.again = median(child), c.beside = median(other);
   }
 
-  const unsigned cores_ = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned cores_ = std::max(1u, std::thread::hardware_concurrency()),
+                 batch_ = std::max(4u, cores_);  // candidates at a time
   std::string backend_, stage_;
   Tunables tunables_;
   bool timed_;
   Shape shape_;
   std::string word_, path_, problem_, log_;
-  std::uint64_t seed_ = 1, batch_ = 4;
+  std::uint64_t seed_ = 1;
   Setting start_;  // of the stage as it is
   std::vector<Candidate> candidates_;
   Elite elite_;
@@ -174,13 +172,11 @@ class Search {
 }  // namespace search
 
 int evolve_command(std::span<char*> args) {
-  constexpr std::string_view KEYS[] = {"shape", "seed", "minutes", "generations", "candidates", "out"};
+  constexpr std::string_view KEYS[] = {"shape", "seed", "minutes", "out"};
   if (args.size() < 2) throw BadInput("evolve BACKEND STAGE [KEY=VALUE...]");
   const std::string backend = args[0];
   const KeyValues words(args.subspan(2), KEYS);
-  const std::uint64_t minutes = words.whole("minutes", 100000, 1, 10);
-  const int generations = int(words.whole("generations", 100000, 1, backend == "gpu" ? 1000 : 3));
-  return search::Search(backend, args[1], words).loop(minutes, generations) ? 0 : 1;
+  return search::Search(backend, args[1], words).loop(words.whole("minutes", 100000, 1, 10)) ? 0 : 1;
 }
 
 }  // namespace lab

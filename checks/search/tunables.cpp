@@ -92,7 +92,7 @@ void Tunables::must(bool holds, const std::string& what) const {
 }
 
 void Tunables::read(const std::string& conf) {
-  const std::regex tunable("(tunable|patch) (\\w+)(?: when (.*?))?: .*"), other("(table|  values|  at): (.*)"),
+  const std::regex tunable("tunable (\\w+)(?: when (.*?))?: .*"), other("(table|  values|  at): (.*)"),
       let("let (\\w+): (.*)"), condition("must (.*?[^ ]): (.*)");
   std::istringstream lines(conf);
   int number = 0;
@@ -101,8 +101,7 @@ void Tunables::read(const std::string& conf) {
     ++number;
     if (line.empty() || line[0] == '#') continue;
     if (std::regex_match(line, m, tunable)) {
-      tunables_.push_back({m[2], m[3].matched ? m[3] : std::string("1"), m[1] == "patch", {}, {}, {}});
-      if (m[1] == "patch") tunables_.back().values = {"0", "1"}, tunables_.back().own = "0";
+      tunables_.push_back({m[1], m[2].matched ? m[2] : std::string("1"), {}, {}, {}});
     } else if (std::regex_match(line, m, let)) {
       lets_.emplace_back(m[1], m[2]);
     } else if (std::regex_match(line, m, condition)) {
@@ -113,7 +112,7 @@ void Tunables::read(const std::string& conf) {
       if (m[1] == "  at") tunables_.back().at.push_back(m[2]);
     } else {
       throw BadInput(path_ + ":" + std::to_string(number) + ": '" + line +
-                     "' means nothing; lines are table, tunable (with values and at), patch, let, must");
+                     "' means nothing; lines are table, tunable (with values and at), let, must");
     }
   }
 }
@@ -124,7 +123,7 @@ void Tunables::check() const {
     const bool of_launch = std::ranges::count(arguments_, t.name) > 0;
     must(names.insert(t.name).second, t.name + " is there twice");
     must(t.values.size() > 1, t.name + " has no two values");
-    must(of_launch + t.patch + !t.at.empty() == 1, t.name + " must have at:, or be an argument of the table");
+    must(of_launch != !t.at.empty(), t.name + " must have at:, or be an argument of the table");
     must(of_launch || std::ranges::count(t.values, t.own),
          t.name + ": '" + t.own + "', which kernel.cu says, is not among its values");
   }
@@ -220,16 +219,9 @@ std::string Tunables::objection(const Setting& setting, const Shape& shape) cons
   return failed.empty() ? "" : musts_.at(std::stoul(failed)).second;
 }
 
-// Changes no number of lines, but for a patch, which has #line directives of its own.
+// Changes no number of lines.
 std::string Tunables::source(const Setting& setting, const Shape& shape) const {
   std::string text = "#line 1 \"" + kernel_path_ + "\"\n" + kernel_;
-  for (const Tunable& t : tunables_)
-    if (t.patch && setting.at(t.name) == "1") {
-      const std::string patch = "stages/" + stage_ + "/tunables/" + t.name + ".patch";
-      const Printed printed = shell("exec sh checks/scripts/patched.sh " + patch + " 2>&1");
-      must(printed.status == 0, printed.text);
-      text = printed.text;
-    }
   std::vector<std::pair<std::pair<std::size_t, std::size_t>, std::string>> edits;
   for (const Tunable& t : tunables_)
     for (const std::string& piece : t.at) edits.emplace_back(place(piece, text, t.name), setting.at(t.name));

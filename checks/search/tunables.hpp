@@ -1,5 +1,5 @@
 // The places of a stage that the search may change: stages/STAGE/tunables.conf. A tunable is a place in kernel.cu with a few allowed
-// texts, an argument of its `launch<...>(args)`, or a patch that is there or not. writeups/extending.md has the format.
+// texts, or an argument of its `launch<...>(args)`. writeups/extending.md has the format.
 #pragma once
 #include <map>
 #include <string>
@@ -21,7 +21,6 @@ using Setting = std::map<std::string, std::string>;
 
 struct Tunable {
   std::string name, when;           // when: the condition on D and causal under which it matters
-  bool patch = false;               // stages/STAGE/tunables/NAME.patch: 0 without, 1 with
   std::vector<std::string> values;  // at least two
   std::vector<std::string> at;      // pieces of kernel.cu that stand there once, the value in braces
   std::string own;                  // what kernel.cu says; "" of an argument of a launch

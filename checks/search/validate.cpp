@@ -16,8 +16,8 @@ int validate_command(std::span<char*> args) {
   search::Plan plan = search::plan_for(shape, *device);
   plan.seed = words.whole("seed", ~0ull, 0, 1);
   try {
-    const search::Passed passed = search::validate(*device, stage(), shape, plan);
-    const LaunchPlan launch = stage().plan(shape);
+    const search::Passed passed = search::validate(*device, subject(), shape, plan);
+    const LaunchPlan launch = plan_of(shape);
     std::printf("smem %zu\nkernel %s\ncalls %zu\nrows %zu\n", launch.smem, launch.kernel.c_str(), passed.calls_checked,
                 passed.rows_checked);
     for (std::size_t i = 0; i < passed.us.size(); ++i) std::printf(i ? " %.4f" : "us %.4f", passed.us[i]);

@@ -78,7 +78,7 @@ class Arena {
 
 class Validator {
  public:
-  Validator(Device& device, const StageInfo& candidate, const Shape& shape, const Plan& plan)
+  Validator(Device& device, const Subject& candidate, const Shape& shape, const Plan& plan)
       : device_(device),
         candidate_(candidate),
         shape_(shape),
@@ -98,10 +98,12 @@ class Validator {
 
  private:
   void launch(const Arena& arena, int call, const Shape& shape) {
-    const AttentionArgs args{
-        arena.tensor(call, 0),         arena.tensor(call, 1), arena.tensor(call, 2), arena.tensor(call, 3), shape,
-        float(default_scale(shape.D)), device_.stream()};
-    const cudaError_t error = candidate_.launch(args), last = cudaGetLastError();
+    const Call made{.in = {arena.tensor(call, 0), arena.tensor(call, 1), arena.tensor(call, 2)},
+                    .out = {arena.tensor(call, 3)},
+                    .shape = shape,
+                    .scale = float(default_scale(shape.D)),
+                    .stream = device_.stream()};
+    const cudaError_t error = candidate_.launch(made), last = cudaGetLastError();
     if (error == cudaSuccess && last == cudaSuccess) return;
     const std::string message = take_exec_report().message;
     throw Refused("launch", std::string(cudaGetErrorName(error != cudaSuccess ? error : last)) +
@@ -134,14 +136,6 @@ class Validator {
     return chosen;
   }
 
-  bool half_p(const Shape& shape) {
-    try {
-      return candidate_.plan(shape).half_p;
-    } catch (const std::invalid_argument& e) {  // a stage in plain CUDA that launches no kernel has no plan
-      throw Refused("launch", e.what());
-    }
-  }
-
   // The guard of memory, where `inputs` are the digests from before the calls.
   void untouched(const Arena& arena, const std::vector<std::uint64_t>& inputs, const std::string& when) {
     if (const std::string where = arena.damage(); !where.empty())
@@ -161,7 +155,7 @@ class Validator {
     const auto input = [&](int which) { return fetched(arena.tensor(call, which), shape.elements()); };
     const std::vector<RowBlock> rows = sample(shape, std::size_t(count));
     const Expected right =
-        expected(shape, default_scale(shape.D), {input(0), input(1), input(2), {}}, rows, half_p(shape));
+        expected(shape, default_scale(shape.D), {input(0), input(1), input(2), {}}, rows, candidate_.half_p);
     Comparison compared;
     lab::compare(shape, rows, out, right, compared);
     if (!compared.good()) {
@@ -237,7 +231,7 @@ class Validator {
   }
 
   Device& device_;
-  const StageInfo& candidate_;
+  const Subject& candidate_;
   Shape shape_;
   Plan plan_;
   std::uint64_t seed_;
@@ -259,7 +253,7 @@ Plan plan_for(const Shape& shape, const Device& device) {
   return {.calls = std::clamp(int(LONGEST_TIMED_US / guess), 2, 16), .rounds = guess > LONGEST_TIMED_US / 4 ? 5 : 9};
 }
 
-Passed validate(Device& device, const StageInfo& candidate, const Shape& shape, const Plan& plan) {
+Passed validate(Device& device, const Subject& candidate, const Shape& shape, const Plan& plan) {
   return Validator(device, candidate, shape, plan).validate();
 }
 

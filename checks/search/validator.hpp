@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "common/shape.hpp"
-#include "common/stage.hpp"
+#include "checks/acceptance/subject.hpp"
 
 namespace lab::search {
 
@@ -63,6 +62,6 @@ struct Passed {
 double floor_us(const Shape& shape);
 
 // Throws Refused.
-Passed validate(Device& device, const StageInfo& candidate, const Shape& shape, const Plan& plan);
+Passed validate(Device& device, const Subject& candidate, const Shape& shape, const Plan& plan);
 
 }  // namespace lab::search

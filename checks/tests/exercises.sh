@@ -6,7 +6,7 @@ passed=0; failed=0
 is() { if [ "$2" = "$3" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); printf '%s:\n  %s\nis not\n  %s\n' "$1" "$2" "$3"; fi; }
 has() { case $2 in *"$3"*) passed=$((passed + 1)) ;; *) failed=$((failed + 1)); printf '%s: no "%s" in\n  %s\n' "$1" "$3" "$2" ;; esac; }
 . checks/exercises/learn/functions.sh
-tell= explain= grading= is_built= own_only=
+tell= explain= grading= is_built= own_only= one_race=
 root=$PWD
 lines() { printf '%b\n' "$1"; }
 echo '{ print strip($0) }' > "$tmp/strip.awk"
@@ -111,7 +111,6 @@ $head$body\nhint:\n  D|must have three hints
 $head|lacks a block symptom: or task:
 $head$body\nanswer:\n  D|an answer for each question
 $head\npredict: mask\nright: row\n$body|needs right: and near:
-$head\nmenu: a b c\n$body|menu: goes with predict: formula
 $head$body\n lost|is no \`key: value\`
 $head$body\ngpu:\n  Look at Bad-Fox, please. xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx|longer than 100 bytes
 $head$body bad-fox|holds the bug's name, bad_fox
@@ -139,9 +138,6 @@ is "nothing was run" "$(ls)" "$(lines 'build\nchecks\nstages\nwork\nwriteups')"
 told=$(grep -l '^seen: told' stages/*/exercises/*.exercise | head -1); take "$(index | grep "$told")"
 is "a number that is wrong" "$(n=$n say=$((right + 1)) ex predict)" "not right; make hint helps."
 has "a number that is right" "$(n=$n say=$right ex predict)" "right."
-printf '75 done 0\n76 done 1\n76 hints 2\n' >> work/state.txt  # as it was written before
-has "an older state" "$(n=v2c8 ex exercise)" "faster           40 done, 2 hints"
-has "an older state" "$(n=v2c8 ex exercise)" "hole             25 open "
 echo "$number sai" >> work/state.txt  # cut short, as by a full disk
 printf 'Because.\n' >> work/01/ANSWERS.md
 graded=$(assigned="1,$n" seed=7 json=out.json ex grade)

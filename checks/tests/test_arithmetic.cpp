@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "checks/probes/dot_families.hpp"
-#include "checks/probes/special_functions.hpp"
 #include "checks/tests/test_rounding_kernels.hpp"
 #include "common/emulator/special_functions.hpp"
 #include "common/emulator/tensor_core.hpp"
@@ -168,36 +167,6 @@ TEST_CASE("tensor core: each of the 65536 halves is converted exactly, with AVX2
     }
     CHECK(different == 0);
   }
-}
-
-namespace {
-
-// Written by `make probe what=ex2 sample=...`.
-const char* const SPECIAL_FUNCTIONS_SAMPLE = "reference/special_functions_sample.txt";
-
-}  // namespace
-
-TEST_CASE("special functions: the sample of a GPU's results, bit for bit") {
-  namespace sf = special_functions;
-  std::ifstream file(SPECIAL_FUNCTIONS_SAMPLE);
-  REQUIRE(file.good());
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);)
-    if (line[0] != '#') lines.push_back(line + '\n');
-  REQUIRE(lines.size() == sf::FAMILIES * sf::FUNCTIONS);
-  std::size_t inputs_seen = 0;
-  for (int family = 0; family < sf::FAMILIES; ++family) {
-    const std::vector<float> inputs = sf::sampled_inputs(sf::families[family]);
-    inputs_seen += inputs.size();
-    for (int f = 0; f < sf::FUNCTIONS; ++f) {
-      std::vector<std::uint32_t> results;
-      for (const float x : inputs) results.push_back(sf::functions[f].on_cpu(x));
-      const std::string& expected = lines[std::size_t(family * sf::FUNCTIONS + f)];
-      const std::string what = std::string(sf::functions[f].name) + " of " + sf::families[family].name;
-      CHECK_MESSAGE(sf::sample_line(family, f, results) == expected, what);
-    }
-  }
-  CHECK(inputs_seen >= 100'000);
 }
 
 TEST_CASE("rounding: a product and a sum are rounded twice in kernels, fmaf once") {

@@ -36,7 +36,7 @@ Problem problem_of(const Shape& shape, double scale) {
 }
 
 double loss(const Problem& p) {
-  const std::vector<double> out = attention(p.shape, p.scale, p.in.q, p.in.k, p.in.v);
+  const std::vector<double> out = attention({p.shape, p.scale, p.in.q, p.in.k, p.in.v});
   double sum = 0;
   for (std::size_t i = 0; i < out.size(); ++i) sum += out[i] * to_float(p.dout[i]);
   return sum;
@@ -80,7 +80,7 @@ TEST_SUITE("backward reference") {
   TEST_CASE("L makes the weights of a row add up to 1, and delta is dO·O") {
     const Problem p = problem_of({1, 2, 11, 8, true}, -0.6);
     const Gradients g = backward(p.shape, p.scale, p.in.q, p.in.k, p.in.v, p.dout);
-    const std::vector<double> out = attention(p.shape, p.scale, p.in.q, p.in.k, p.in.v);
+    const std::vector<double> out = attention({p.shape, p.scale, p.in.q, p.in.k, p.in.v});
     for (int row = 0; row < int(p.shape.rows()); ++row) {
       const int i = row % p.shape.S, head = row / p.shape.S;
       double sum = 0, delta = 0;

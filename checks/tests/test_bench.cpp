@@ -20,10 +20,3 @@ TEST_CASE("bench: words for shapes") {
   CHECK(bench_shapes("1,8,512,64;2,8,2048,128,causal")[1] == Shape{2, 8, 2048, 128, true});
   for (const Shape& shape : bench_shapes("all")) CHECK(bench_shapes(shape_word(shape))[0] == shape);
 }
-
-TEST_CASE("bench: the middle of a list of times lies between neighbours") {
-  const Spread seen = spread({30, 10, 20, 40});
-  CHECK(seen.median == doctest::Approx(25));
-  CHECK(seen.p10 == doctest::Approx(13));
-  CHECK(seen.p90 == doctest::Approx(37));
-}

@@ -45,12 +45,3 @@ TEST_CASE("an acceptance must be red on a bug, green where the answers are right
   CHECK(judge_acceptance(3, false, false, false) == Colour::wrong);
   CHECK(judge_acceptance(1, false, false, true) == Colour::as_it_must);
 }
-
-TEST_CASE("a bug that no answer shows leaves the acceptance green and the race check red") {
-  CHECK(judge_unseen(0, 1) == Colour::as_it_must);
-  CHECK(judge_unseen(0, 0) == Colour::wrong);
-  CHECK(judge_unseen(1, 0) == Colour::wrong);
-  CHECK(judge_unseen(1, 1) == Colour::wrong);
-  CHECK(judge_unseen(0, 2) == Colour::wrong);
-  CHECK(judge_unseen(0, 139) == Colour::wrong);
-}

@@ -71,14 +71,6 @@ TEST_CASE("hang: at a named barrier, with a warp that has returned") {
   CHECK_FALSE(found(few.report.hang, {at_barrier(3, 64, 64)}));
 }
 
-TEST_CASE("hang: what became of a process that launched") {
-  CHECK(how_it_ended(std::system("exit 0")) == Ended::well);
-  CHECK(how_it_ended(std::system(("exit " + std::to_string(HUNG)).c_str())) == Ended::hung);
-  CHECK(how_it_ended(std::system("exit 1")) == Ended::otherwise);
-  CHECK(how_it_ended(std::system("exit 3")) == Ended::otherwise);
-  CHECK(how_it_ended(std::system("kill -9 $$")) == Ended::otherwise);
-}
-
 namespace {
 ExecOptions soon(int workers = 1) {
   ExecOptions options;

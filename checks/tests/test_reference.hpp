@@ -28,7 +28,7 @@ inline constexpr double INF = std::numeric_limits<double>::infinity();
 inline bool is_nan(fp16 h) { return (h.bits & 0x7FFF) > 0x7C00; }
 inline fp16 half(double x) { return to_fp16(float(x)); }
 inline std::vector<double> right(const Shape& s, const Inputs& in, std::span<const RowBlock> rows = {}) {
-  return attention(s, default_scale(s.D), in.q, in.k, in.v, rows);
+  return attention({s, default_scale(s.D), in.q, in.k, in.v}, rows);
 }
 
 // The largest difference; NaN on one side only counts as infinite.

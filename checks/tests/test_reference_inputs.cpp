@@ -114,13 +114,14 @@ TEST_CASE("inputs: special has heads whose first keys have no score, and one who
   for (int head = 0; head < shape.H; ++head) {
     const Special s = special_of(head, shape);
     if (s.rows == 1) continue;
-    const std::vector<double> out = for_rows(shape, in.q, in.k, in.v, std::vector<RowBlock>{{head, 0, shape.S}},
-                                             nullptr, [&](const Head& h, int row, double* to) {
-                                               for (int n = 0; n < shape.S; ++n) {
-                                                 const double score = dot(h.q_row(row), h.k_row(n), shape.D) / 8;
-                                                 to[0] += score == -INFINITY, to[1] += score < -65504;
-                                               }
-                                             });
+    const auto count = [&](const Head& h, int row, double* to) {
+      for (int n = 0; n < shape.S; ++n) {
+        const double score = dot(h.q_row(row), h.k_row(n), shape.D) / 8;
+        to[0] += score == -INFINITY, to[1] += score < -65504;
+      }
+    };
+    const std::vector<double> out =
+        for_rows({shape, 0, in.q, in.k, in.v}, count, std::vector<RowBlock>{{head, 0, shape.S}});
     for (std::size_t row = 0; row < std::size_t(shape.S); ++row) {
       empty += out[row * 64] == s.rows && s.rows < shape.S;
       below += out[row * 64] == 0 && out[row * 64 + 1] == shape.S;

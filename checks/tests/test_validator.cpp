@@ -16,14 +16,13 @@ using namespace lab::search;
 
 const Shape SHAPE{1, 2, 24, 64, false};
 
-cudaError_t by_the_oracle(const AttentionArgs& a) {
+cudaError_t by_the_oracle(const Call& a) {
   cpu::count_launch(a.stream);
   const auto tensor = [&](const half* x) { return Tensor(reinterpret_cast<const fp16*>(x), a.shape.elements()); };
-  const auto out = attention(a.shape, a.scale, tensor(a.q), tensor(a.k), tensor(a.v));
-  for (std::size_t i = 0; i < out.size(); ++i) reinterpret_cast<fp16*>(a.out)[i] = to_fp16(float(out[i]));
+  const auto out = attention({a.shape, a.scale, tensor(a.in[0]), tensor(a.in[1]), tensor(a.in[2])});
+  for (std::size_t i = 0; i < out.size(); ++i) reinterpret_cast<fp16*>(a.out[0])[i] = to_fp16(float(out[i]));
   return cudaSuccess;
 }
-const StageInfo RIGHT{"right", by_the_oracle, [](const Shape&) { return LaunchPlan{}; }};
 
 // The CPU with a clock that returns given times.
 class Clocked final : public Device {
@@ -46,12 +45,15 @@ class Clocked final : public Device {
   double us_;
 };
 
-std::string refusal(double us, const StageInfo& stage) {
+Subject stage_of(cudaError_t (*launch)(const Call&)) {
+  return {false, {"q", "k", "v"}, {"out"}, launch, [](const Shape&) { return std::size_t(0); }, false};
+}
+std::string refusal(double us, cudaError_t (*stage)(const Call&)) {
   Clocked device(us);
   try {
     Plan plan;
     plan.calls = 2, plan.rounds = 2;
-    validate(device, stage, SHAPE, plan);
+    validate(device, stage_of(stage), SHAPE, plan);
   } catch (const Refused& e) {
     return e.what();
   }
@@ -62,15 +64,15 @@ TEST_CASE("validator: a right kernel that keeps the rules passes, and every time
   Clocked device(5);
   Plan plan;
   plan.calls = 3, plan.rounds = 2;
-  const Passed passed = validate(device, RIGHT, SHAPE, plan);
+  const Passed passed = validate(device, stage_of(by_the_oracle), SHAPE, plan);
   CHECK(passed.us == std::vector<double>{5, 5});
   CHECK(passed.calls_checked == 6);
   CHECK(passed.rows_checked == 6 * 16 + 2 * (3 * 48 + 2 + 24));
 }
 
 TEST_CASE("validator: no time below the roofline is believed") {
-  CHECK(refusal(0.4, RIGHT).starts_with("roofline: "));
-  CHECK(refusal(0.6, RIGHT) == "");
+  CHECK(refusal(0.4, by_the_oracle).starts_with("roofline: "));
+  CHECK(refusal(0.6, by_the_oracle) == "");
   // 17.2 GFLOP at 1,070 TFLOP/s; under a mask half of it and the diagonal.
   CHECK(floor_us({2, 8, 2048, 64, false}) == doctest::Approx(16.05).epsilon(0.01));
   CHECK(floor_us({2, 8, 2048, 64, true}) == doctest::Approx(8.03).epsilon(0.01));
@@ -78,18 +80,15 @@ TEST_CASE("validator: no time below the roofline is believed") {
 }
 
 TEST_CASE("validator: a launch that fails, or a wrong answer in any call, is none") {
-  CHECK(refusal(5, {"refuses", [](const AttentionArgs&) { return cudaErrorInvalidValue; }, RIGHT.plan})
-            .starts_with("launch: "));
+  CHECK(refusal(5, [](const Call&) { return cudaErrorInvalidValue; }).starts_with("launch: "));
   static int calls;
   calls = 0;
   // Wrong in the second timed call only: five cases come before.
-  const std::string once = refusal(5, {"once",
-                                       [](const AttentionArgs& a) {
-                                         AttentionArgs now = a;
-                                         if (++calls == 7) now.scale = 0;
-                                         return by_the_oracle(now);
-                                       },
-                                       RIGHT.plan});
+  const std::string once = refusal(5, [](const Call& a) {
+    Call now = a;
+    if (++calls == 7) now.scale = 0;
+    return by_the_oracle(now);
+  });
   CHECK(once.starts_with("oracle: "));
   CHECK(once.ends_with("in timed call 1 of round 0"));
 }
@@ -97,12 +96,10 @@ TEST_CASE("validator: a launch that fails, or a wrong answer in any call, is non
 TEST_CASE("validator: each call finds other addresses and other numbers") {
   static std::vector<std::pair<const half*, std::uint16_t>> seen;
   seen.clear();
-  CHECK(refusal(5, {"looks",
-                    [](const AttentionArgs& a) {
-                      if (a.shape == SHAPE) seen.emplace_back(a.q, reinterpret_cast<const fp16*>(a.q)[5].bits);
-                      return by_the_oracle(a);
-                    },
-                    RIGHT.plan}) == "");
+  CHECK(refusal(5, [](const Call& a) {
+          if (a.shape == SHAPE) seen.emplace_back(a.in[0], reinterpret_cast<const fp16*>(a.in[0])[5].bits);
+          return by_the_oracle(a);
+        }) == "");
   REQUIRE(seen.size() > 14);
   // From the first timed call on (three families came before): 2 timed, 2 again, then 4 to warm up.
   for (const std::size_t timed : {3, 4, 11, 12})

@@ -47,7 +47,7 @@ call() {  # GOAL WORD...: the goal's recipe, with all words evil but those that 
   set -- "$goal" "$@"
   for word in $(words_of "$goal" || echo "$words"); do
     case " $* $word= " in *" $word="*" $word="*) ;; *) case $word in
-      stage|n|bug|bugs|backend|what|turns|full|again|new|give-up|record|quick|name|check) ;;
+      stage|n|bug|bugs|backend|what|full|again|new|give-up|record|quick|name|check) ;;
       *) set -- "$@" "$word=$evil" ;; esac ;; esac
   done
   PATH=$work/gpu:$PATH timeout 60 $MAKE -n backend=gpu "$@" > "$work/out" 2> "$work/err"  # a program may quote a word on standard error

@@ -26,20 +26,19 @@ std::string to_json(const Picture& picture, const Head& head) {
   std::string events;
   const auto event = [&](const std::string& one) { events += (events.empty() ? "{" : ",\n{") + one + "}"; };
   const auto pid = [&](std::uint32_t block, Group group) {
-    return int(std::ranges::find(picture.blocks, block) - picture.blocks.begin()) * GROUPS + group + 1;
+    return int(std::distance(picture.warps.begin(), picture.warps.find(block))) * GROUPS + group + 1;
   };
   const auto named = [&](const char* what, int process, int thread, const std::string& name) {
     event(
         format(R"("ph":"M","pid":%d,"tid":%d,"name":"%s","args":{"name":"%s"})", process, thread, what, name.c_str()));
   };
-  for (const std::uint32_t block : picture.blocks) {
+  for (const auto& [block, warps] : picture.warps) {
     for (int group = 0; group < GROUPS; ++group) {
       const int process = pid(block, Group(group));
       named("process_name", process, 0, "block " + std::to_string(block) + ": " + GROUP_NAMES[group]);
       event(format(R"("ph":"M","pid":%d,"name":"process_sort_index","args":{"sort_index":%d})", process, process));
     }
-    for (int w = 0; w < picture.warps.at(block); ++w)
-      named("thread_name", pid(block, warps_group), w, "warp " + std::to_string(w));
+    for (int w = 0; w < warps; ++w) named("thread_name", pid(block, warps_group), w, "warp " + std::to_string(w));
   }
   for (std::size_t i = 0; i < picture.barriers.size(); ++i)
     named("thread_name", pid(picture.barriers[i].first, barriers_group), int(i), picture.barriers[i].second);

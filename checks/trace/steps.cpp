@@ -15,65 +15,46 @@ std::string element(const ExecEvent& e) { return std::string(e.array) + "[" + st
 
 // --- clocks ---------------------------------------------------------------------------------------------------
 
-Steps::Warp& Steps::warp(std::uint32_t block, int index) {
-  if (std::ranges::find(out_.blocks, block) == out_.blocks.end()) out_.blocks.push_back(block);
-  return warps_[{block, index}];
-}
+long Steps::latest(const Warp& w) { return std::ranges::max_element(w.lanes, {}, &Lane::clock)->clock; }
 
-long Steps::latest(const Warp& w) const { return *std::ranges::max_element(w.clock); }
-
-long Steps::meet(Warp& w) {
+long Steps::meet(Warp& w, long onward) {
   const long now = latest(w);
-  w.clock.fill(now);
+  for (Lane& lane : w.lanes) lane.clock = now + onward;
   return now;
 }
 
-int Steps::name(const std::string& kind, const std::string& text, std::uint64_t turn) {
-  const auto [entry, fresh] = index_.try_emplace({kind, text, turn}, int(names_.size()));
-  if (fresh) names_.push_back(entry->first);
-  return entry->second;
+const Steps::Name* Steps::name(const std::string& kind, const std::string& text, std::uint64_t turn) {
+  return &*names_.insert({kind, text, turn}).first;
 }
 
 // The lanes of a warp may differ in what they do at a step: the lowest names it, whichever came first.
-Steps::Cell& Steps::cell(Warp& w, long step, int what, int lane) {
+Steps::Cell& Steps::cell(Warp& w, long step, const Name* what, int lane) {
   if (w.cells.size() <= std::size_t(step)) w.cells.resize(std::size_t(step) + 1);
   Cell& c = w.cells[std::size_t(step)];
   if (lane < c.lane) c.what = what, c.lane = lane;
   return c;
 }
 
-void Steps::fill(Warp& w, long from, long to, int what, int lane) {
+void Steps::fill(Warp& w, long from, long to, const Name* what, int lane) {
   for (long s = from; s < to; ++s) cell(w, s, what, lane);
 }
 
-void Steps::step(Warp& w, int lane, int what, Count count, std::uint64_t by, Count bytes, std::uint64_t how_many) {
-  Cell& c = cell(w, w.clock[std::size_t(lane)]++, what, lane);
+void Steps::step(Warp& w, int lane, const Name* what, Count count, std::uint64_t by, Count bytes,
+                 std::uint64_t how_many) {
+  Cell& c = cell(w, w.lanes[std::size_t(lane)].clock++, what, lane);
   c.counts[count] += by, c.counts[bytes] += how_many;
 }
 
-int Steps::track(std::uint32_t block, const std::string& text) {
-  const auto found = std::ranges::find(out_.barriers, std::pair(block, text));
-  if (found != out_.barriers.end()) return int(found - out_.barriers.begin());
-  out_.barriers.emplace_back(block, text);
-  return int(out_.barriers.size()) - 1;
-}
-
 void Steps::phase(std::uint32_t block, const std::string& text, const std::string& slice, long begin, long end) {
-  Slice s;
-  s.block = block, s.track = track(block, text), s.kind = "phase", s.name = slice, s.begin = begin, s.end = end;
-  for (auto last = out_.phases.rbegin(); last != out_.phases.rend(); ++last)
-    if (last->track == s.track) {
-      s.begin = std::max(s.begin, last->end);
-      break;
-    }
-  s.end = std::max(s.end, s.begin);
-  out_.phases.push_back(s);
+  std::vector<Slice>& track = phases_[{block, text}];
+  if (!track.empty()) begin = std::max(begin, track.back().end);
+  track.push_back({block, 0, begin, std::max(begin, end), "phase", slice});
 }
 
 // --- events ---------------------------------------------------------------------------------------------------
 
 void Steps::see(const ExecEvent& e) {
-  Warp& w = warp(e.block, e.warp);
+  Warp& w = warps_[{e.block, e.warp}];
   const std::string array = *e.array ? e.array : "shared";
   switch (e.kind) {
     case Kind::read:
@@ -83,10 +64,8 @@ void Steps::see(const ExecEvent& e) {
     case Kind::sync:
     case Kind::product: {
       const bool sync = e.kind == Kind::sync;
-      const long now = meet(w);
-      cell(w, now, sync ? name("barrier", "__syncwarp", ++w.turns) : name("work", "product"))
+      cell(w, meet(w, 1), sync ? name("barrier", "__syncwarp", ++w.turns) : name("work", "product"))
           .counts[sync ? warp_barriers : products]++;
-      w.clock.fill(now + 1);
       return;
     }
     case Kind::vote:
@@ -122,103 +101,85 @@ void Steps::see(const ExecEvent& e) {
 }
 
 void Steps::block_barrier(const ExecEvent& e) {
-  Use& use = block_barrier_[e.block];
-  const int what = name("barrier", "__syncthreads", periods_[e.block]);
+  Barrier& barrier = block_barriers_[e.block];
+  const Name* const what = name("barrier", "__syncthreads", barrier.uses);
   if (e.kind == Kind::arrive) {
-    Warp& w = warp(e.block, e.warp);
-    const long now = w.clock[std::size_t(e.lane)];
-    w.waits_since[std::size_t(e.lane)] = now, w.waits_for[std::size_t(e.lane)] = what;
-    use.first = use.first < 0 ? now : std::min(use.first, now);
-    use.last = std::max(use.last, now);
-    return;
+    Lane& lane = warps_[{e.block, e.warp}].lanes[std::size_t(e.lane)];
+    lane.waits_since = lane.clock, lane.waits_for = what;
+    return barrier.now.there(lane.clock);
   }
+  const Use use = std::exchange(barrier.now, {});
   for (auto& [who, w] : warps_) {
-    if (who.first != e.block) continue;
     long since = -1;
-    for (int lane = 0; lane < LANES; ++lane)
-      if (w.waits_since[std::size_t(lane)] >= 0 && w.waits_for[std::size_t(lane)] == what) {
-        since = std::max(since, w.waits_since[std::size_t(lane)]);
-        w.waits_since[std::size_t(lane)] = -1;
-      }
+    for (Lane& lane : w.lanes)
+      if (who.first == e.block && lane.waits_since >= 0 && lane.waits_for == what)
+        since = std::max(since, std::exchange(lane.waits_since, -1));
     if (since < 0) continue;
     fill(w, since, use.last + 1, what);
     cell(w, since, what).counts[waited] += std::uint64_t(use.last - since);
-    w.clock.fill(use.last + 1);
+    for (Lane& lane : w.lanes) lane.clock = use.last + 1;
   }
-  phase(e.block, "__syncthreads", "barrier " + std::to_string(periods_[e.block]++), use.first, use.last + 1);
-  use = {};
+  phase(e.block, "__syncthreads", "barrier " + std::to_string(barrier.uses++), use.first, use.last + 1);
 }
 
 void Steps::named_barrier(const ExecEvent& e) {
   const std::string text = std::to_string(e.bytes);
-  std::vector<Use>& uses = named_[{e.block, e.bytes}];
-  if (uses.empty()) uses.emplace_back();
-  Warp& w = warp(e.block, e.warp);
+  Barrier& barrier = named_[{e.block, e.bytes}];
   if (e.kind == Kind::bar_arrive) {
-    const long now = meet(w);
-    Use& use = uses.back();
-    use.first = use.first < 0 ? now : std::min(use.first, now), use.last = std::max(use.last, now);
-    if (e.byte) {
+    Warp& w = warps_[{e.block, e.warp}];
+    const long now = meet(w, e.byte ? 0 : 1);
+    barrier.now.there(now);
+    if (e.byte)
       w.bar = e.bytes, w.bar_since = now;
-      return;
-    }
-    cell(w, now, name("barrier", "bar.arrive " + text, ++w.turns));
-    w.clock.fill(now + 1);
+    else
+      cell(w, now, name("barrier", "bar.arrive " + text, ++w.turns));
   } else if (e.kind == Kind::bar_release) {
-    const Use use = uses.back();
-    phase(e.block, "barrier " + text, "use " + std::to_string(uses.size() - 1), use.first, use.last + 1);
-    uses.emplace_back();
-    for (auto& [who, other] : warps_) {
-      if (who.first != e.block || other.bar != e.bytes) continue;
-      const int what = name("barrier", "bar.sync " + text, ++other.turns);
-      fill(other, other.bar_since, use.last + 1, what);
-      cell(other, other.bar_since, what).counts[waited] += std::uint64_t(use.last - other.bar_since);
-      other.clock.fill(use.last + 1);
-      other.bar = -1;
+    const Use use = std::exchange(barrier.now, {});
+    phase(e.block, "barrier " + text, "use " + std::to_string(barrier.uses++), use.first, use.last + 1);
+    for (auto& [who, w] : warps_) {
+      if (who.first != e.block || w.bar != e.bytes) continue;
+      const Name* const what = name("barrier", "bar.sync " + text, ++w.turns);
+      fill(w, w.bar_since, use.last + 1, what);
+      cell(w, w.bar_since, what).counts[waited] += std::uint64_t(use.last - w.bar_since);
+      for (Lane& lane : w.lanes) lane.clock = use.last + 1;
+      w.bar = -1;
     }
   }
 }
 
 void Steps::cluster_barrier(const ExecEvent& e) {
-  auto& [arrived, passed] = at_cluster_[{e.block, e.warp, e.lane}];
-  Warp& w = warp(e.block, e.warp);
-  long& clock = w.clock[std::size_t(e.lane)];
+  Warp& w = warps_[{e.block, e.warp}];
+  Lane& lane = w.lanes[std::size_t(e.lane)];
   if (e.kind == Kind::cluster_arrive) {
-    if (cluster_.size() <= arrived) cluster_.resize(arrived + 1);
-    Use& use = cluster_[arrived++];
-    use.first = use.first < 0 ? clock : std::min(use.first, clock), use.last = std::max(use.last, clock);
-    cell(w, clock, name("barrier", "cluster arrive", arrived), e.lane);
-    ++clock;
+    if (cluster_.size() <= lane.at_cluster) cluster_.resize(lane.at_cluster + 1);
+    cluster_[lane.at_cluster++].there(lane.clock);
+    cell(w, lane.clock++, name("barrier", "cluster arrive", lane.at_cluster), e.lane);
     return;
   }
-  const Use& use = cluster_[passed++];
-  const int what = name("barrier", "cluster wait", passed);
-  const long until = std::max(clock, use.last) + 1;
-  fill(w, clock, until, what, e.lane);
-  if (e.lane == 0) cell(w, clock, what, 0).counts[waited] += std::uint64_t(until - 1 - clock);
-  clock = until;
+  const Use& use = cluster_[lane.past_cluster++];
+  const Name* const what = name("barrier", "cluster wait", lane.past_cluster);
+  const long until = std::max(lane.clock, use.last) + 1;
+  fill(w, lane.clock, until, what, e.lane);
+  if (e.lane == 0) cell(w, lane.clock, what, 0).counts[waited] += std::uint64_t(until - 1 - lane.clock);
+  lane.clock = until;
 }
 
 void Steps::mbarrier(const ExecEvent& e) {
   Phases& phases = mbarriers_[{e.block, e.array, e.row}];
   phases.flights.resize(phases.complete.size() + 1);
-  const auto there = [&](long when) {
-    phases.now.first = phases.now.first < 0 ? when : std::min(phases.now.first, when);
-    phases.now.last = std::max(phases.now.last, when);
-  };
-  const auto lane = std::size_t(e.lane);
   if (e.kind == Kind::mbarrier_land) {
     if (landed_) {
-      there(out_.flights[*landed_].begin + 1);
+      phases.now.there(out_.flights[*landed_].begin + 1);
       phases.flights.back().push_back(*landed_);
       landed_.reset();
     } else {  // it comes from another block, and as it is sent: that block's thread is where its clock says
       for (const auto& [who, w] : warps_)
-        if (who.first != e.block && who.second == e.warp) there(w.clock[lane]);
+        if (who.first != e.block && who.second == e.warp) phases.now.there(w.lanes[std::size_t(e.lane)].clock);
     }
     return;
   }
-  Warp& w = warp(e.block, e.warp);
+  Warp& w = warps_[{e.block, e.warp}];
+  Lane& lane = w.lanes[std::size_t(e.lane)];
   if (e.kind == Kind::mbarrier_complete) {
     const long when = std::max(phases.now.last, phases.complete.empty() ? 0 : phases.complete.back());
     phase(e.block, element(e), "phase " + std::to_string(e.bytes), phases.now.first < 0 ? when : phases.now.first,
@@ -228,22 +189,21 @@ void Steps::mbarrier(const ExecEvent& e) {
     return;
   }
   if (e.kind == Kind::mbarrier_arrive) {
-    there(w.clock[lane]);
+    phases.now.there(lane.clock);
     return step(w, e.lane, name("work", "arrive " + element(e)), waited, 0, waited, 0);
   }
   if (e.kind == Kind::mbarrier_wait) {
-    w.waits_since[lane] = w.clock[lane];
-    w.waits_for[lane] = name("wait", "wait " + element(e), phases.complete.size());
+    lane.waits_since = lane.clock, lane.waits_for = name("wait", "wait " + element(e), phases.complete.size());
     return;
   }
-  w.waits_since[lane] = -1;
-  const long asked = w.clock[lane];
-  const int what = name("wait", "wait " + element(e), std::uint64_t(e.bytes));
+  lane.waits_since = -1;
+  const long asked = lane.clock;
+  const Name* const what = name("wait", "wait " + element(e), std::uint64_t(e.bytes));
   const long until = std::max(asked, e.bytes < 0 ? 0 : phases.complete[std::size_t(e.bytes)]) + 1;
   fill(w, asked, until, what, e.lane);
   std::uint64_t& longest = cell(w, asked, what, e.lane).counts[waited];
   longest = std::max(longest, std::uint64_t(until - 1 - asked));
-  w.clock[lane] = until;
+  lane.clock = until;
   if (e.bytes < 0) return;
   for (const std::size_t i : phases.flights[std::size_t(e.bytes)]) {
     Flight& flight = out_.flights[i];
@@ -253,30 +213,22 @@ void Steps::mbarrier(const ExecEvent& e) {
 
 // --- asynchronous work ------------------------------------------------------------------------------------------
 
-void Steps::cp_async(const ExecEvent& e) {
-  Warp& w = warp(e.block, e.warp);
-  CopyGroups& own = lanes_[{e.block, e.warp, e.lane}];
-  if (e.kind == Kind::commit) {
-    ++own.committed;
-    return;
-  }
-  const long now = w.clock[std::size_t(e.lane)];
-  if (e.kind == Kind::copy) {
-    const auto [entry, fresh] = copy_flights_.try_emplace({e.block, own.committed, e.array}, out_.flights.size());
-    if (fresh) out_.flights.push_back({e.block, now, now, "copy", e.array, "", 0, 0, 0});
-    Flight& flight = out_.flights[entry->second];
-    flight.begin = std::min(flight.begin, now);
-    ++flight.issued, flight.bytes += std::uint64_t(e.bytes);
-    int& first = rows_.try_emplace({entry->second, false}, e.row).first->second;
-    int& last = rows_.try_emplace({entry->second, true}, e.row).first->second;
-    first = std::min(first, e.row), last = std::max(last, e.row);
-    own.open.emplace_back(own.committed, entry->second);
-    return step(w, e.lane, name("copy", std::string("copy ") + e.array), copies, 1, waited, 0);
-  }
-  cell(w, now, name("wait", "wait for copies", ++own.waits), e.lane);
-  w.clock[std::size_t(e.lane)] = now + 1;
-  const std::uint64_t left = std::uint64_t(e.bytes), until = own.committed > left ? own.committed - left : 0;
-  std::erase_if(own.open, [&](const auto& open) {
+// The flight of the group that is not committed yet: of one array, and of the block or one of its warpgroups (-1: the block).
+Flight& Steps::flight(Groups& groups, const ExecEvent& e, int warpgroup, long now, const char* kind) {
+  const auto [entry, fresh] =
+      flights_.try_emplace({e.block, warpgroup, groups.committed, e.array}, out_.flights.size());
+  if (fresh) out_.flights.push_back({e.block, now, now, kind, e.array, "", 0, 0, 0, e.row, e.row});
+  groups.open.emplace_back(groups.committed, entry->second);
+  Flight& flight = out_.flights[entry->second];
+  flight.begin = std::min(flight.begin, now);
+  ++flight.issued;
+  return flight;
+}
+
+// At a wait for all but the last `bytes` groups.
+void Steps::land(Groups& groups, const ExecEvent& e, long now) {
+  const std::uint64_t left = std::uint64_t(e.bytes), until = groups.committed > left ? groups.committed - left : 0;
+  std::erase_if(groups.open, [&](const auto& open) {
     if (open.first >= until) return false;
     Flight& flight = out_.flights[open.second];
     ++flight.landed;
@@ -285,10 +237,27 @@ void Steps::cp_async(const ExecEvent& e) {
   });
 }
 
+void Steps::cp_async(const ExecEvent& e) {
+  Warp& w = warps_[{e.block, e.warp}];
+  Lane& lane = w.lanes[std::size_t(e.lane)];
+  if (e.kind == Kind::commit) {
+    ++lane.copies.committed;
+  } else if (e.kind == Kind::copy) {
+    Flight& f = flight(lane.copies, e, -1, lane.clock, "copy");
+    f.bytes += std::uint64_t(e.bytes);
+    f.first_row = std::min(f.first_row, e.row), f.last_row = std::max(f.last_row, e.row);
+    f.place = f.name + "[" + std::to_string(f.first_row) + ".." + std::to_string(f.last_row) + "]";
+    step(w, e.lane, name("copy", std::string("copy ") + e.array), copies, 1, waited, 0);
+  } else {
+    land(lane.copies, e, lane.clock);
+    cell(w, lane.clock++, name("wait", "wait for copies", ++lane.copy_waits), e.lane);
+  }
+}
+
 void Steps::tma(const ExecEvent& e) {
-  Warp& w = warp(e.block, e.warp);
+  Warp& w = warps_[{e.block, e.warp}];
   if (e.kind == Kind::tma_issue) {
-    const long now = w.clock[std::size_t(e.lane)];
+    const long now = w.lanes[std::size_t(e.lane)].clock;
     out_.flights.push_back({e.block, now, NEVER, "copy", e.array, element(e), 1, 0, std::uint64_t(e.bytes)});
     return step(w, e.lane, name("copy", std::string("request ") + e.array), tma_loads, 1, tma_bytes,
                 std::uint64_t(e.bytes));
@@ -303,36 +272,21 @@ void Steps::tma(const ExecEvent& e) {
 }
 
 void Steps::warpgroup(const ExecEvent& e) {
-  Warp& w = warp(e.block, e.warp);
-  auto& open = open_products_[{e.block, e.warp}];
+  Warp& w = warps_[{e.block, e.warp}];
   if (e.kind == Kind::wgmma_commit) {
-    ++w.groups;
+    ++w.products.committed;
     return;
   }
-  const long now = meet(w);
-  w.clock.fill(now + 1);
+  const long now = meet(w, 1);
   if (e.kind == Kind::wgmma_issue) {
-    const int group = e.warp / 4;
-    const auto [entry, fresh] = product_flights_.try_emplace({e.block, group, w.groups, e.array}, out_.flights.size());
-    if (fresh)
-      out_.flights.push_back({e.block, now, now, "product", e.array,
-                              "warps " + std::to_string(4 * group) + ".." + std::to_string(4 * group + 3), 0, 0, 0});
-    Flight& flight = out_.flights[entry->second];
-    flight.begin = std::min(flight.begin, now);
-    ++flight.issued;
-    open.emplace_back(w.groups, entry->second);
+    const int first = e.warp / 4 * 4;
+    flight(w.products, e, e.warp / 4, now, "product").place =
+        "warps " + std::to_string(first) + ".." + std::to_string(first + 3);
     ++cell(w, now, name("work", std::string("wgmma ") + e.array)).counts[wgmma];
     return;
   }
   cell(w, now, name("wait", "wait for products", ++w.turns));
-  const std::uint64_t left = std::uint64_t(e.bytes), until = w.groups > left ? w.groups - left : 0;
-  std::erase_if(open, [&](const auto& begun) {
-    if (begun.first >= until) return false;
-    Flight& flight = out_.flights[begun.second];
-    ++flight.landed;
-    flight.end = std::max(flight.end, now + 1);
-    return true;
-  });
+  land(w.products, e, now);
 }
 
 // --- the picture --------------------------------------------------------------------------------------------------
@@ -340,47 +294,34 @@ void Steps::warpgroup(const ExecEvent& e) {
 void Steps::wait_for_ever() {
   const long end = out_.steps + out_.steps / 20 + 1;
   for (auto& [who, w] : warps_) {
-    for (std::size_t lane = 0; lane < LANES; ++lane)
-      if (w.waits_since[lane] >= 0) fill(w, w.waits_since[lane], end, w.waits_for[lane], int(lane));
+    for (int i = 0; i < LANES; ++i)
+      if (const Lane& lane = w.lanes[std::size_t(i)]; lane.waits_since >= 0)
+        fill(w, lane.waits_since, end, lane.waits_for, i);
     if (w.bar >= 0) fill(w, w.bar_since, end, name("barrier", "bar.sync " + std::to_string(w.bar), ++w.turns));
   }
   out_.steps = end;
 }
 
-// The order in which the CPU met them is not part of the picture.
-void Steps::in_order() {
-  std::ranges::sort(out_.blocks);
-  std::vector<std::pair<std::uint32_t, std::string>> sorted = out_.barriers;
-  std::ranges::sort(sorted);
-  for (Slice& s : out_.phases)
-    s.track = int(std::ranges::find(sorted, out_.barriers[std::size_t(s.track)]) - sorted.begin());
-  out_.barriers = sorted;
-  std::ranges::stable_sort(out_.phases, {}, [](const Slice& s) { return std::pair(s.track, s.begin); });
-  std::ranges::stable_sort(out_.flights, {},
-                           [](const Flight& f) { return std::tie(f.block, f.kind, f.begin, f.end, f.name, f.place); });
-}
-
 // A warp's steps as slices. Products belong to what was read before them. Reads and writes of few steps each, taking
 // turns, are one slice that names all their arrays: a stretch of work, and not a slice a step.
-void Steps::merge(std::uint32_t block, int index, const Warp& w, Picture& out) const {
+void Steps::merge(std::uint32_t block, int index, const Warp& w) {
   constexpr long SHORT = 8;
   struct Run {
-    int what;
+    const Name* what;
     long begin, end;
     Counts counts;
-    std::vector<int> names;
+    std::vector<const Name*> names;
   };
   std::vector<Run> runs;
   const auto add = [](Counts& to, const Counts& from) {
     for (std::size_t i = 0; i < COUNTS; ++i) to[i] += from[i];
   };
-  const auto is_access = [&](int what) {
-    const Name& n = names_[std::size_t(what)];
-    return n.kind == "work" && (n.name.starts_with("read ") || n.name.starts_with("write ") || n.name == "product");
+  const auto is_access = [](const Name* n) {
+    return n->kind == "work" && (n->name.starts_with("read ") || n->name.starts_with("write ") || n->name == "product");
   };
   for (long s = 0; s < long(w.cells.size()); ++s) {
     const Cell& c = w.cells[std::size_t(s)];
-    if (c.what < 0) continue;
+    if (!c.what) continue;
     Run* last = runs.empty() || runs.back().end != s ? nullptr : &runs.back();
     const bool product = c.counts[products] && is_access(c.what);
     if (last && (last->what == c.what || (product && is_access(last->what)))) {
@@ -407,40 +348,42 @@ void Steps::merge(std::uint32_t block, int index, const Warp& w, Picture& out) c
   for (const Run& run : merged) {
     Slice s;
     s.block = block, s.track = index, s.begin = run.begin, s.end = run.end, s.counts = run.counts;
-    s.kind = names_[std::size_t(run.what)].kind;
+    s.kind = run.what->kind;
     std::string verb;
-    for (const int what : run.names) {
-      const std::string& text = names_[std::size_t(what)].name;
+    for (const Name* what : run.names) {
+      const std::string& text = what->name;
       const std::string first = text.substr(0, text.find(' '));
       const bool again = s.kind == "work" && first == verb && text.size() > first.size();
       s.name += s.name.empty() ? text : again ? ", " + text.substr(first.size() + 1) : "; " + text;
       verb = first;
     }
-    out.work.push_back(s);
+    out_.work.push_back(s);
   }
 }
 
 Picture Steps::picture(bool failed) {
-  for (auto& [who, w] : warps_) {
+  for (const auto& [who, w] : warps_) {
     out_.steps = std::max(out_.steps, latest(w));
-    int& count = out_.warps[who.first];
-    count = std::max(count, who.second + 1);
+    out_.warps[who.first] = who.second + 1;  // in order: the last is the largest
   }
   const long last = out_.steps;
   if (failed) wait_for_ever();
-  for (const auto& [who, w] : warps_) merge(who.first, who.second, w, out_);
+  for (const auto& [who, w] : warps_) merge(who.first, who.second, w);
   if (failed)
     for (Slice& s : out_.work) s.for_ever = s.end == out_.steps && s.end > last;
-  for (std::size_t i = 0; i < out_.flights.size(); ++i) {
-    Flight& flight = out_.flights[i];
+  for (auto& [barrier, slices] : phases_) {
+    for (Slice& s : slices) s.track = int(out_.barriers.size());
+    out_.phases.insert(out_.phases.end(), slices.begin(), slices.end());
+    out_.barriers.push_back(barrier);
+  }
+  for (Flight& flight : out_.flights) {
     if (flight.landed < flight.issued || flight.end == NEVER) flight.end = out_.steps;
     flight.end = std::max(flight.end, flight.begin + 1);
-    if (const auto first = rows_.find({i, false}); first != rows_.end())
-      flight.place =
-          flight.name + "[" + std::to_string(first->second) + ".." + std::to_string(rows_.at({i, true})) + "]";
     out_.steps = std::max(out_.steps, flight.end);
   }
-  in_order();
+  // The order in which the CPU met them is not part of the picture.
+  std::ranges::stable_sort(out_.flights, {},
+                           [](const Flight& f) { return std::tie(f.block, f.kind, f.begin, f.end, f.name, f.place); });
   return out_;
 }
 

@@ -1,7 +1,6 @@
 // runner KERNEL trace: one block's execution, or its cluster's, as a picture to look at in ui.perfetto.dev.
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
-#include <sstream>
 
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/whole_file.hpp"
@@ -10,7 +9,6 @@
 #include "checks/exercises/counts.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/trace/json.hpp"
-#include "common/stage.hpp"
 
 namespace lab {
 namespace {
@@ -19,21 +17,15 @@ namespace {
 constexpr const char* IN_BOTH[] = {"reads",    "read-bytes", "writes",    "written-bytes", "copies", "warp-barriers",
                                    "barriers", "tma-loads",  "tma-bytes", "phases",        "wgmma"};
 
-unsigned tile_of(const KeyValues& words, const LaunchPlan& plan, const Shape& shape) {
-  const std::uint64_t tiles = std::uint64_t((shape.S + plan.tile_m - 1) / plan.tile_m) * shape.B * shape.H;
-  return unsigned(words.whole("tile", tiles - 1));
-}
-
 // The first line in which they differ, of both; "" if in none.
 std::string first_difference(const std::string& a, const std::string& b) {
-  std::istringstream in_a(a), in_b(b);
-  std::string line_a, line_b;
-  while (true) {
-    const bool more_a = bool(std::getline(in_a, line_a)), more_b = bool(std::getline(in_b, line_b));
-    if (!more_a && !more_b) return "";
-    if (more_a != more_b || line_a != line_b)
-      return (more_a ? line_a : "no more") + " / " + (more_b ? line_b : "no more");
-  }
+  if (a == b) return "";
+  const auto at = std::size_t(std::ranges::mismatch(a, b).in1 - a.begin());
+  const auto line = [&](const std::string& text) {
+    const std::size_t begin = text.rfind('\n', at) + 1;
+    return text.substr(begin, text.find('\n', at) - begin);
+  };
+  return line(a) + " / " + line(b);
 }
 
 struct Traced {
@@ -45,7 +37,7 @@ Traced traced_under(Schedule schedule, const Shape& shape, unsigned tile) {
   ExecOptions options;
   options.check = true, options.workers = 1, options.watcher = &watcher, options.schedule = schedule;
   options.copies = options.products = Copies::at_issue;  // what is sent lands while its sender's clock says when
-  options.blocks = {tile * stage().plan(shape).parts};
+  options.blocks = {tile * plan_of(shape).parts};
   const Trial t = run_trial(shape, Family::unit, options);
   return {t, watcher.picture(!t.ok())};
 }
@@ -58,8 +50,9 @@ int trace_command(std::span<char*> args) {
   const Shape shape = one_shape(words.get("shape").value_or("1,8,512,64"));
   if (!can_check())
     throw BadInput("this binary is not instrumented: trace runs in a checked or a bug build on the CPU");
-  const LaunchPlan plan = stage().plan(shape);
-  const unsigned tile = tile_of(words, plan, shape);
+  const LaunchPlan plan = plan_of(shape);
+  const std::uint64_t tiles = std::uint64_t((shape.S + plan.tile_m - 1) / plan.tile_m) * shape.B * shape.H;
+  const auto tile = unsigned(words.whole("tile", tiles - 1));
   const std::string bug = planted_bug();
   const std::string path =
       words.get("json").value_or("build/trace-" + std::string(stage_name()) + (bug.empty() ? "" : "-" + bug) + ".json");
@@ -71,11 +64,11 @@ int trace_command(std::span<char*> args) {
   const std::string whole = trace::to_json(picture, head);
   write_whole(path, whole);
 
-  const char* const blocks = picture.blocks.size() > 1 ? "blocks of a cluster" : "block";
+  const char* const blocks = picture.warps.size() > 1 ? "blocks of a cluster" : "block";
   std::printf(
       "%s%s%s, %s, query tile %u: %zu %s, %ld steps (an order of events, not time), %zu slices, %zu copies and "
       "products in flight\n  %s: open it in ui.perfetto.dev; writeups/the-emulator.md says how to read it\n",
-      stage_name(), *planted_bug() ? " with " : "", planted_bug(), text(shape).c_str(), tile, picture.blocks.size(),
+      stage_name(), *planted_bug() ? " with " : "", planted_bug(), text(shape).c_str(), tile, picture.warps.size(),
       blocks, picture.steps, picture.work.size() + picture.phases.size(), picture.flights.size(), path.c_str());
   if (!t.ok()) std::printf("the launch fails, and the trace shows how far it came: %s\n", t.message.c_str());
   if (!words.flag("check")) return t.ok() ? 0 : 1;

@@ -17,7 +17,6 @@
 #include "checks/bench/shapes.hpp"
 #include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
-#include "common/backward.hpp"
 
 namespace lab {
 namespace {
@@ -30,10 +29,7 @@ constexpr int ORACLE_ROWS = 512;  // at most, of the one head that the backward 
 constexpr double BACKWARD_FLOP = 2.5;  // five products where the forward pass has two
 
 cudaError_t start(const Call& call, bool saved) {
-  if (!subject().backward || !saved || !backward_stage().gradients) return subject().launch(call);
-  return backward_stage().gradients({call.in[0], call.in[1], call.in[2], call.in[3], call.out[0], call.out[1],
-                                     call.out[2], static_cast<float*>(call.workspace), call.shape, call.scale,
-                                     call.stream});
+  return saved && subject().gradients ? subject().gradients(call) : subject().launch(call);
 }
 
 struct Set {
@@ -82,19 +78,19 @@ class CaseTimer {
     const double length = watch_.time(stream_, replay);
     for (double spent = length; spent < WARM_TIME; spent += length) replay();
     std::vector<double> in_graph, alone;
-    gpu::State seen;
+    double sm_mhz = 0;
     const int replays = std::clamp(int(ROUND_TIME / length), 3, MOST_REPLAYS);
     for (int i = 0; i < replays; ++i) {
       for (const Set& set : sets_) set.poison();  // whatever is timed writes all of its outputs
       check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
       in_graph.push_back(watch_.time(stream_, replay, [&] {
         usleep(useconds_t(length / 2));
-        seen = gpu::state_now().value_or(gpu::State{});
+        sm_mhz = gpu::sm_mhz_now();
       }) / launches);
     }
     for (const Set& set : sets_)
       for (const Buffer<half>& output : set.out)
-        if (const std::size_t bad = gpu::count_bad(output.data(), nullptr, shape_.elements(), stream_); bad > 0)
+        if (const std::size_t bad = gpu::count_nan(output.data(), shape_.elements(), stream_); bad > 0)
           throw NotTimed(format("%zu elements of an output are NaN, or were not written", bad));
     const int calls = std::clamp(int(ROUND_TIME / estimate), 1, MOST_CALLS);
     for (int i = calls < MOST_CALLS ? 0 : -IDLE_CALLS; i < calls; ++i) {  // a host that just waited is slow to launch
@@ -102,9 +98,9 @@ class CaseTimer {
       const double us = call((i + IDLE_CALLS) % sets);
       if (i >= 0) alone.push_back(us);
     }
-    const double us = spread(in_graph).median;
+    const double us = median(in_graph);
     std::printf("%-24s %10.2f %9.1f %10.2f %8.0f\n", shape_word(shape_).c_str(), us,
-                (subject().backward ? BACKWARD_FLOP : 1) * flop(shape_) / us * 1e-6, spread(alone).median, seen.sm_mhz);
+                (subject().backward ? BACKWARD_FLOP : 1) * flop(shape_) / us * 1e-6, median(alone), sm_mhz);
   }
 
  private:
@@ -152,7 +148,7 @@ int bench_command(std::span<char*> args) {
   const float amplitude = float(values.number("amplitude").value_or(1));
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) throw BadInput("bench needs a GPU, and CUDA finds none");
-  const char* const name = subject().backward ? backward_stage().name : stage().name;
+  const char* const name = stage_name();
   std::printf("%s, CUDA events, us a call\n%-24s %10s %9s %10s %8s\n", device_name().c_str(), name, "in a graph",
               "TFLOP/s", "alone", "SM MHz");
   bool good = true;

@@ -1,12 +1,11 @@
-// The benchmark's needs of a GPU beyond launching: normal numbers and comparisons made in place, and the clocks and
-// power that a figure was measured at.
+// The benchmark's needs of a GPU beyond launching: normal numbers and comparisons made in place, and the clock that a
+// figure was measured at.
 #pragma once
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 namespace lab::gpu {
 
@@ -15,17 +14,13 @@ namespace lab::gpu {
 void fill_normal(half* to, std::size_t size, std::uint64_t seed, cudaStream_t stream, float factor = 1,
                  float offset = 0);
 
-// Elements of `now` that are NaN, or differ in any bit from `before` (if that is not null).
-std::size_t count_bad(const half* now, const half* before, std::size_t size, cudaStream_t stream);
+// Elements that are NaN, as those are that nobody has written.
+std::size_t count_nan(const half* tensor, std::size_t size, cudaStream_t stream);
 
 // A number that changes with any bit of the tensor and its place.
 std::uint64_t digest(const half* tensor, std::size_t size, cudaStream_t stream);
 
-// As NVML reads them now: the clock, and the energy since the driver was loaded, a counter that moves every 100 ms or
-// less. Nothing where NVML is not to be had.
-struct State {
-  double sm_mhz = 0, joules = 0;
-};
-std::optional<State> state_now();
+// The clock as NVML reads it now; 0 where NVML is not to be had.
+double sm_mhz_now();
 
 }  // namespace lab::gpu

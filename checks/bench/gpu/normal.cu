@@ -22,14 +22,13 @@ __global__ void normal_numbers(half* to, std::size_t pairs, std::uint64_t seed, 
   }
 }
 
-__global__ void bad_elements(const half* now, const half* before, std::size_t size, unsigned long long* bad) {
+__global__ void nan_elements(const half* tensor, std::size_t size, unsigned long long* count) {
   const std::size_t step = std::size_t(gridDim.x) * blockDim.x;
   unsigned long long mine = 0;
   for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < size; i += step) {
-    const unsigned short bits = __half_as_ushort(now[i]);
-    mine += (bits & 0x7FFF) > 0x7C00 || (before && bits != __half_as_ushort(before[i]));
+    mine += (__half_as_ushort(tensor[i]) & 0x7FFF) > 0x7C00;
   }
-  if (mine) atomicAdd(bad, mine);
+  if (mine) atomicAdd(count, mine);
 }
 
 __global__ void add_digest(const half* tensor, std::size_t size, unsigned long long* sum) {
@@ -56,8 +55,8 @@ unsigned long long counted(Launch launch, cudaStream_t stream) {
 
 }  // namespace
 
-std::size_t lab::gpu::count_bad(const half* now, const half* before, std::size_t size, cudaStream_t stream) {
-  return counted([&](auto* bad) { bad_elements<<<1024, 256, 0, stream>>>(now, before, size, bad); }, stream);
+std::size_t lab::gpu::count_nan(const half* tensor, std::size_t size, cudaStream_t stream) {
+  return counted([&](auto* count) { nan_elements<<<1024, 256, 0, stream>>>(tensor, size, count); }, stream);
 }
 
 std::uint64_t lab::gpu::digest(const half* tensor, std::size_t size, cudaStream_t stream) {

@@ -1,4 +1,4 @@
-// NVML through dlopen: the driver brings the library, and a machine without it loses three columns, not the benchmark.
+// NVML through dlopen: the driver brings the library, and a machine without it loses a column, not the benchmark.
 #include <dlfcn.h>
 
 #include "checks/bench/gpu/device.hpp"
@@ -10,7 +10,6 @@ using Handle = void*;
 struct Nvml {
   Handle device = nullptr;
   int (*clock)(Handle, int kind, unsigned* mhz) = nullptr;
-  int (*energy)(Handle, unsigned long long* millijoules) = nullptr;
 
   Nvml() {
     void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
@@ -19,27 +18,21 @@ struct Nvml {
     const auto by_bus =
         reinterpret_cast<int (*)(const char*, Handle*)>(dlsym(library, "nvmlDeviceGetHandleByPciBusId_v2"));
     const auto clock_of = reinterpret_cast<int (*)(Handle, int, unsigned*)>(dlsym(library, "nvmlDeviceGetClockInfo"));
-    const auto energy_of =
-        reinterpret_cast<int (*)(Handle, unsigned long long*)>(dlsym(library, "nvmlDeviceGetTotalEnergyConsumption"));
     char bus[32];
     int gpu = 0;
-    if (!init || !by_bus || !clock_of || !energy_of || cudaGetDevice(&gpu) != cudaSuccess ||
-        cudaDeviceGetPCIBusId(bus, sizeof bus, gpu) != cudaSuccess || init() != 0 || by_bus(bus, &device) != 0)
-      return;
-    clock = clock_of, energy = energy_of;
+    if (init && by_bus && clock_of && cudaGetDevice(&gpu) == cudaSuccess &&
+        cudaDeviceGetPCIBusId(bus, sizeof bus, gpu) == cudaSuccess && init() == 0 && by_bus(bus, &device) == 0)
+      clock = clock_of;
   }
 };
 
 }  // namespace
 
-std::optional<State> state_now() {
+double sm_mhz_now() {
   static const Nvml nvml;
   constexpr int SM_CLOCK = 1;
   unsigned mhz = 0;
-  unsigned long long millijoules = 0;
-  if (!nvml.clock || nvml.clock(nvml.device, SM_CLOCK, &mhz) != 0 || nvml.energy(nvml.device, &millijoules) != 0)
-    return std::nullopt;
-  return State{double(mhz), double(millijoules) / 1000};
+  return nvml.clock && nvml.clock(nvml.device, SM_CLOCK, &mhz) == 0 ? mhz : 0;
 }
 
 }  // namespace lab::gpu

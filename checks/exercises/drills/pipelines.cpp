@@ -15,12 +15,24 @@ std::string number_of(int count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-// Says which warp requests a tile, if it is not this one; or "".
-std::string requested_elsewhere(Events events, int warp) {
-  for (const ExecEvent& e : events)
-    if (e.kind == Kind::tma_issue && e.warp != warp)
-      return "warp " + std::to_string(e.warp) + " requests a tile; warp " + std::to_string(warp) + " is to request all";
-  return "";
+// Warp 4 requests all tiles, each by `copies` copies, and runs ahead: before the first slot is given back it has requested a tile for
+// each of three slots, as far as there are tiles.
+std::string producer_wrong(int tiles, int copies, Events events) {
+  int requested = 0, given_back = 0;
+  for (const ExecEvent& e : events) {
+    const std::string warp = "warp " + std::to_string(e.warp);
+    if (e.kind == Kind::tma_issue && e.warp != 4) return warp + " requests a tile; warp 4 is to request all";
+    if (e.kind == Kind::mbarrier_pass && e.warp == 4 && std::strcmp(e.array, "full") == 0)
+      return warp + " waits at `full` until a tile has landed (line " + std::to_string(e.line) +
+             "), so only one is under way; the producer waits for `empty` alone";
+    requested += e.kind == Kind::tma_issue;
+    const int wanted = std::min(tiles, 3);
+    if (e.kind != Kind::mbarrier_complete || std::strcmp(e.array, "empty") != 0) continue;
+    if (given_back++ == 0 && requested < copies * wanted)
+      return "when the first slot is given back, " + std::to_string(requested / copies) +
+             " tiles have been requested; there are slots for " + std::to_string(wanted);
+  }
+  return tiles > 1 && given_back == 0 ? "no slot is given back at `empty`" : "";
 }
 
 // How warp 0's products overlap: waits that leave one of two wgmma groups under way, and the most groups at once.
@@ -73,23 +85,8 @@ std::string chain_order(int tiles, Events events) {
 }
 
 std::string producer_order(int steps, Events events) {
-  if (const std::string wrong = requested_elsewhere(events, 4); !wrong.empty()) return wrong;
+  if (const std::string wrong = producer_wrong(steps, 2, events); !wrong.empty()) return wrong;
   return too_little(overlap_of(events), steps - 1, "step");
-}
-
-// Before the first slot is given back all of them have been requested, as far as there are tiles; and one warp requests.
-std::string ring_order(int tiles, Events events) {
-  if (const std::string wrong = requested_elsewhere(events, 4); !wrong.empty()) return wrong;
-  int requested = 0;
-  for (const ExecEvent& e : events) {
-    requested += e.kind == Kind::tma_issue;
-    if (e.kind != Kind::mbarrier_complete || std::strcmp(e.array, "empty") != 0) continue;
-    const int wanted = std::min(tiles, 3);
-    return requested >= wanted ? ""
-                               : "when the first slot is given back, " + std::to_string(requested) +
-                                     " tiles have been requested; there are slots for " + std::to_string(wanted);
-  }
-  return "no slot is given back at `empty`";
 }
 
 std::string turns_order(int tiles, Events events) {
@@ -174,7 +171,7 @@ extern "C" Launches drill_ring() {  // the sum of all tiles
             .size = {tiles},
             .in = small_numbers(tiles * TILE),
             .right = std::vector<float>(TILE),
-            .order = [=](Events events) { return ring_order(tiles, events); }};
+            .order = [=](Events events) { return producer_wrong(tiles, 1, events); }};
     for (int i = 0; i < tiles * TILE; ++i) d.right[i % TILE] += d.in[i];
     all.push_back(d);
   }

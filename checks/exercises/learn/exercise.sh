@@ -6,15 +6,14 @@ set -u
 . checks/exercises/learn/functions.sh
 goal=$1; shift
 number_given=${n:-}; all=${all:-} again=${again:-} say=${say:-} assigned=${assigned:-} json=${json:-} seed=${seed:-}
-tell= explain= grading= is_built= own_only= state=work/state.txt
+tell= explain= grading= is_built= own_only= one_race= state=work/state.txt
 
 # --- what is known of a learner: a line for each fact, "07 hint", "07 try", "07 done", "07 shown", "07 said RIGHT LATE WORDS" ---
 note() { mkdir -p work; printf '%s %s\n' "$number" "$*" >> $state; }
 known() {  # sets hints tries finished gave_up said (how many) right_at (the first right one) late first_right first_late, of this exercise
   eval "$(awk -v number="$number" '
     $1 != number { next }
-    $2 == "hint" { hints++ } $2 == "try" { tries++ } $2 == "hints" { hints += $3 } $2 == "tries" { tries += $3 }
-    $2 == "done" && $3 != "0" { finished = 1 } $2 == "shown" && $3 != "0" { gave_up = 1 }
+    $2 == "hint" { hints++ } $2 == "try" { tries++ } $2 == "done" { finished = 1 } $2 == "shown" { gave_up = 1 }
     $2 == "said" { said++; if (said == 1) { first_right = $3; first_late = $4 } if ($3 && !right_at) { right_at = said; late = $4 } }
     END { printf "hints=%d tries=%d finished=%d gave_up=%d said=%d right_at=%d late=%d first_right=%d first_late=%d\n", \
       hints, tries, finished, gave_up, said, right_at, late, first_right, first_late }' "$(test -f $state && echo $state || echo /dev/null)")"
@@ -35,8 +34,7 @@ list() {  # WORD: a kind, or a stage by either name, or all; none: the core path
   index | awk -F'|' -v word="$1" -v state=$state -v begun="$(ls work)" '
     BEGIN { while ((getline line < state) > 0) {
               split(line, w, " "); if (w[2] == "hint") hints[w[1]]++
-              if (w[2] == "hints") hints[w[1]] += w[3]
-              if (w[2] ~ /^(done|shown)$/ && w[3] != "0" && how[w[1]] != "done") how[w[1]] = w[2]
+              if (w[2] ~ /^(done|shown)$/ && how[w[1]] != "done") how[w[1]] = w[2]
             }
             split(begun, folders, "\n"); for (i in folders) there[folders[i]] }
     { stage = $6; drill = stage ~ /^checks/; sub(/\/(bugs|exercises)?\/?[^\/]*$/, "", stage); sub(/.*\//, "", stage)
@@ -50,7 +48,7 @@ list() {  # WORD: a kind, or a stage by either name, or all; none: the core path
       else printf "%-4s %-6s %-36s %-11s %7d %-16s %s\n", number, short, $2, $3, $4, is, $5 }
     END {
       for (i = 1; i in path; i++) print path[i]
-      if (count) print "\n" done + 0 " of " count " done, " minutes + 0 " minutes left. " (next_one ? "Next: make exercise n=" next_one : "Well done.") \
+      if (count) print "\n" done + 0 " of " count " done, " minutes + 0 " minutes left. " (next_one ? "Next: make exercise n=" next_one : "Well done." (word == "" ? " Next: the backward pass, writeups/stages/b1_two_kernels.md" : "")) \
         (word == "" ? "\nAll exercises: make exercise all=1 (n=v2c9: of a stage, n=faster: of a kind)" : "") }'
 }
 core_table() {  # for the README: the core path, FROM its place TO

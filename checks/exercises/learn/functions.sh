@@ -28,8 +28,8 @@ signatures() { [ -z "$bug" ] || echo "build/cpu/$stage/signatures.so"; }
 
 # --- which exercises there are ---
 slug_awk='function slug(s) { s = tolower(s); gsub(/[^a-z0-9]+/, "-", s); gsub(/^-|-$/, "", s); return s }'
-# Lines n|name|kind|minutes|after|file|own|slug|core: `own`, whether it asks what depends on how its kernel was compiled; `core`, its place on
-# the core path, and in a line what it is about. LAB_INDEX: a file of them.
+# Lines n|name|kind|minutes|after|file|own|slug|core|predict|shape|inputs|copies|seen|right: `own`, whether the lab has no build of what it
+# hands out, or one with other lines; `core`, its place on the core path, and in a line what it is about. LAB_INDEX: a file of them.
 index() {
   [ -z "${LAB_INDEX:-}" ] || { cat "$LAB_INDEX"; return; }
   set -- /dev/null
@@ -37,8 +37,11 @@ index() {
     [ ! -f "$path" ] || set -- "$@" "$path"  # LAB_BUGS: make bugs=DIR
   done
   awk "$slug_awk"'
-    function flush() { if (file) print v["n"] "|" v["name"] "|" v["kind"] "|" v["minutes"] "|" v["after"] "|" file "|" \
-      (v["kind"] != "fix" || v["limit"] || v["predict"] == "lines" || v["predict"] == "counts" || v["n"] == 1) "|" slug(v["name"]) "|" v["core"] }
+    function get(key, otherwise) { return key in v ? v[key] : otherwise }
+    function flush(   own, shape) {
+      own = v["kind"] != "fix" || v["predict"] == "lines" || v["n"] == 1; shape = get("shape", "1,8,512,64"); gsub(/ /, "", shape)
+      if (file) print v["n"] "|" v["name"] "|" v["kind"] "|" v["minutes"] "|" v["after"] "|" file "|" own "|" slug(v["name"]) "|" v["core"] "|" \
+        get("predict", "none") "|" shape "|" get("inputs", "unit") "|" get("copies", "at_wait") "|" get("seen", "wrong") "|" v["right"] }
     FNR == 1 { flush(); split("", v); file = FILENAME }
     match($0, /^[a-z]+: */) { v[substr($0, 1, index($0, ":") - 1)] = substr($0, RLENGTH + 1) }
     END { flush() }' "$@" | sort -n
@@ -56,7 +59,7 @@ find_exercise() {  # NUMBER or NAME
   take "$line"
 }
 take() {  # LINE of the index
-  IFS='|' read -r n name kind minutes after exercise own slug core << END
+  IFS='|' read -r n name kind minutes after exercise own slug core predict shape inputs copies seen right << END
 $1
 END
   number=$(printf %02d "$n"); dir=work/$number; base=${exercise%.exercise}; bug=; short=; backward=
@@ -70,12 +73,6 @@ END
   [ "$kind" != fix ] || bug=${base##*/}
   case $kind in predict) handed= ;; test) handed=cases.txt ;; *) handed=kernel.cu ;; esac
   file=$dir/$handed
-  { read -r predict; read -r shape; read -r inputs; read -r copies; read -r seen; read -r right; } << END
-$(awk 'BEGIN { v["predict"] = "none"; v["shape"] = "1,8,512,64"; v["inputs"] = "unit"; v["copies"] = "at_wait"; v["seen"] = "wrong" }
-    match($0, /^[a-z]+: */) { v[substr($0, 1, index($0, ":") - 1)] = substr($0, RLENGTH + 1) }
-    END { gsub(/ /, "", v["shape"]); count = split("predict shape inputs copies seen right", key, " ")
-          for (i = 1; i <= count; i++) print v[key[i]] }' "$exercise")
-END
 }
 drill() { [ -z "$short" ]; }
 command_of() { echo "make $1 n=$n"; }
@@ -167,8 +164,9 @@ nothing_but_a_kernel() {
   given > "$tmp/given"; solution > "$tmp/solution"
   awk -v shown="$shown" -f $learn/code.awk -f $learn/guard.awk pass=1 "$tmp/given" "$tmp/solution" pass=2 "$source" > "$tmp/says"
 }
-# Puts the source where make finds it, if it is another than what is there.
+# Puts the source where make finds it, if it is another than what is there; the lab's own is there.
 place() {  # SOURCE WORD SHOWN
+  case $2 in checked|bug-*) return ;; esac
   mkdir -p "$(built_dir "$2")"
   { echo "#line 1 \"$3\""; cat "$1"; } > "$tmp/source"
   cmp -s "$tmp/source" "$(built_dir "$2")/source.cu" || cp "$tmp/source" "$(built_dir "$2")/source.cu"
@@ -199,8 +197,8 @@ bounded() {  # "SHAPE: WHAT <= N", WHAT as `counts` has it
     }' "$log" > "$tmp/says"
 }
 bounds() { get limit > "$tmp/limits"; while read -r limit; do step "within bounds" bounded "$limit"; done < "$tmp/limits"; }
-finished_races() { wait $races; cat "$tmp/races-says" > "$tmp/says"; cat "$tmp/races-whole" > "$tmp/whole"; }
-race_check() { run_into "$tmp/races-says" "$tmp/races-whole" "build/logs/learn-$number-$word-races.log" racecheck short=1; }
+no_races() { [ -n "$races" ] || race_check; cat "$tmp/races-says" > "$tmp/says"; cat "$tmp/races-whole" > "$tmp/whole"; }
+race_check() { run_into "$tmp/races-says" "$tmp/races-whole" "build/logs/learn-$number-$word-races.log" racecheck short=1 ${one_race:+first=1}; }
 
 # The lab's own variant with the bug is what is handed out: of that the runner says with 0 that the bug shows.
 reported_is_gone() {
@@ -209,8 +207,9 @@ reported_is_gone() {
 }
 # SOURCE WORD SHOWN: judges a kernel (or cases), built as the variant learn-WORD of its stage; what the compiler and reports name is
 # SHOWN. tell=1: steps are told as they pass; explain=1: the card's case first, the race check also where answers are wrong; grading=1:
-# inputs and shapes not seen before, under all schedules; is_built=1; own_only=1: what it asks
-# beside the stage's exercises; own_only=lab: and what the lab asks of the stage's kernel nowhere else.
+# inputs and shapes not seen before, under all schedules; is_built=1; one_race=1: the race check ends with a finding. own_only=1: what it
+# asks beside the stage's exercises; own_only=lab: and what the lab asks of the stage's kernel nowhere else; own_only=reported: and whether
+# the bug's own signature shows, of races that most answers come through.
 # Sets red, the step, with says and whole, good, how many came before it, and printed.
 check() {
   source=$1 word=$2 shown=$3 red= says= whole= good=0 printed=
@@ -234,13 +233,14 @@ check() {
   : > "$tmp/races-says"; : > "$tmp/races-whole"; races=
   # Wrong answers often have a cause that the race check names; of a deadlock it says the same once more.
   if [ -n "$explain" ] && [ ! -e "$tmp/hangs" ] && { [ "$red" = "the card's case" ] || [ "$red" = "right answers" ]; }; then race_check; return; fi
-  # These two take the longest, and side by side.
-  if [ -z "$red$own_only" ]; then race_check & races=$!; fi
-  if [ -n "$bug" ] && [ -z "$own_only" ]; then
+  # These two take the longest: side by side where a learner waits. What try shows of races does not depend on which ends first.
+  if [ -z "$red$own_only" ] && [ -n "$tell" ]; then race_check & races=$!; fi
+  if [ -n "$bug" ] && [ -z "${own_only#reported}" ]; then
     case $word in checked|bug-*) from= ;; *) from=source=$shown ;; esac
     step "what was reported is gone" reported_is_gone ${from:+"$from"}
   fi
-  [ -n "$own_only" ] || step "no races" finished_races
+  [ -z "$races" ] || wait $races
+  [ -n "$own_only" ] || step "no races" no_races
   # Values computed by a launcher on the host are written whichever blocks run.
   [ "$own_only" = 1 ] || step "the kernel does the work" run_built counts shape=1,2,129,64
   bounds
@@ -300,10 +300,10 @@ asked() {  # what one looks like
 }
 built_for_prediction() {  # sets at, where what is asked was built
   word=$number-given shown=$dir/kernel.cu what="exercise $number's kernel as it was handed out"
-  [ "$kind" != predict ] || word=solved shown=$kernel what=$kernel
+  [ "$kind" != predict ] || word=checked what=$kernel
   at=$(built "$word")
   [ -e "$at" ] || echo "compiling $what" >&2
-  if [ "$kind" = predict ]; then cat "$kernel"; else given; fi > "$tmp/predicted"
+  given > "$tmp/predicted"
   source=$tmp/predicted is_built= with_signatures=; : > "$tmp/says"; compiles; unset with_signatures
   [ ! -s "$tmp/says" ] || fail "what was handed out does not build: $(cat "$tmp/says")"
 }

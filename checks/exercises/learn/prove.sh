@@ -1,37 +1,32 @@
 #!/bin/sh
 # An exercise as handed out is red, and gives nothing away; its solution is green; the reference's prediction holds, and near misses do not.
-#   prove.sh text|quick|whole [N]     the texts alone; and number 1, or N; and each
-# Prints, on its last line, `N passed, M failed`. All is built by one make; a stage's kernel, which solves most of its exercises, is built
-# once, and what a `fix` hands out, where nothing depends on how it was compiled, is the build of the bug's own. A stage's kernel is right,
+#   prove.sh text|quick|rest|whole [N]   the texts alone; and number 1, or N; all but what quick proves; everything
+# Prints, on its last line, `N passed, M failed`. All is built by one make. A stage's kernel, which solves most of its exercises, and what a
+# `fix` hands out, unless lines of it are asked for, are the lab's own builds: the same code. A stage's kernel is right,
 # without races, and without its bugs by `make test`: that is asked here once more of the first exercise alone.
 set -u
 . checks/exercises/learn/functions.sh
-much=$1 only=${2:-} tell= explain= grading= seed= first_number=1
+much=$1 only=${2:-} texts=${LAB_TEXTS-1} tell= explain= grading= seed= one_race=1 first_number=1
 if [ "$much" != one ]; then
   index > "$tmp/index"; LAB_INDEX=$tmp/index
-  stages_own=$(awk -F'|' '$7 { print $6 }' "$LAB_INDEX" | xargs grep -L '^predict: lines' | sed 's,stages/,,; s,/.*,,' | sort -u)
-  export LAB_INDEX stages_own
+  export LAB_INDEX
 fi
 
 verdict() {  # WHAT WRONG: one proof
   if [ -z "$2" ]; then echo "good|$number $name: $1"; else echo "WRONG|$number $name: $1: $2"; fi
 }
 given_word() {
-  if [ "$kind" = predict ]; then echo solved
-  elif is_given "$kernel" 2> /dev/null; then labs_word
+  if [ "$kind" = predict ] || is_given "$kernel" 2> /dev/null; then echo checked
   elif [ "$own" = 1 ]; then echo "$number-given"
   else echo "bug-$bug"; fi
 }
 solution_word() {
-  if drill; then echo solved; return; fi
   solution > "$tmp/solution"
-  if ! cmp -s "$tmp/solution" "$kernel"; then echo "$number-solved"
-  else labs_word; fi
+  if cmp -s "$tmp/solution" "$kernel"; then echo checked; else echo "$number-solved"; fi
 }
-labs_word() { if echo "$stages_own" | grep -qx "$stage"; then echo solved; else echo checked; fi; }  # the stage's own kernel, as the lab builds it
 shown_of() { case $1 in checked|bug-*) echo "$kernel" ;; *) echo "$(built_dir "$1")/kernel.cu" ;; esac; }
-lay_out() {  # SOURCE WORD: for the build, unless it is the lab's own
-  case $2 in checked|bug-*) ;; *) place "$1" "$2" "$(shown_of "$2")"; cmp -s "$1" "$(shown_of "$2")" || cp "$1" "$(shown_of "$2")" ;; esac
+put() {  # SOURCE WORD: where it is built, unless it is the lab's own
+  place "$1" "$2" "$(shown_of "$2")"; [ "$(shown_of "$2")" = "$kernel" ] || cmp -s "$1" "$(shown_of "$2")" || cp "$1" "$(shown_of "$2")"
   built "$2"
 }
 half() {  # PARTLY: the source of half a solution, "STEP (SAYS): OLD => NEW ;; OLD => NEW"
@@ -68,12 +63,8 @@ bad_text() {
       must(seen[kind == "fix" ? "symptom" : "task"], "lacks a block symptom: or task:")
       must(kind != "fix" || seen["question"] == 2 || seen["question"] == 3, "must have two or three questions")
       must(seen["answer"] + 0 == (kind == "mechanism" ? seen["question"] : 0), "a mechanism has an answer for each question, others none")
-      must((kind == "test") == (seen["budget"] && seen["goal"]), "budget: and goal: go with kind: test")
-      must((kind == "capstone") == ("from" in seen), "from: goes with kind: capstone")
       must((value["seen"] == "told") == ("asks" in seen), "asks: goes with seen: told")
       must(!seen["predict"] || value["predict"] == "none" || (seen["right"] && seen["near"]), "predict: needs right: and near:")
-      must((value["predict"] == "formula") == ("menu" in seen), "menu: goes with predict: formula")
-      must(kind != "faster" || seen["limit"], "a faster kernel has a limit:")
     }' "$exercise"
   [ "$kind" != fix ] || [ -f "$base.patch" ] || echo "lies beside no patch"
   [ "$kind" != faster ] || get partly | grep -q '^within bounds' || echo "has no partly: that misses its limit"
@@ -105,7 +96,8 @@ leak() {  # what gives the answer away
 # --- what is built and run ---
 proof_red() {
   is_built=1 own_only=; given > "$tmp/work"
-  case $given_word in solved|checked) own_only=1 ;; esac
+  [ "$given_word" != checked ] || own_only=1
+  [ "$predict" != lines ] || own_only=reported
   check "$tmp/work" "$given_word" "$(shown_of "$given_word")"
   case $red:$good:$says in
     :*) echo "passes as it is handed out" ;;
@@ -130,7 +122,7 @@ proof_half() {  # PARTLY WORD: a near miss is red, in the step that is to see it
 }
 prove_one() {  # N [proofs OWN_ONLY]: its text; and all else, of its solution what own_only says (check)
   find_exercise "$1"
-  verdict "gives nothing away" "$(bad_text 2>&1 | sed "s,^,$exercise ," | paste -sd';' -)"
+  [ -z "$texts" ] || verdict "gives nothing away" "$(bad_text 2>&1 | sed "s,^,$exercise ," | paste -sd';' -)"
   [ $# -gt 1 ] || return 0
   if [ "$kind" = test ]; then
     given > "$tmp/work"; check "$tmp/work" x x; [ -n "$red" ]; verdict "red as handed out" "$([ -n "$red" ] || echo passes)"
@@ -152,39 +144,39 @@ prove_one() {  # N [proofs OWN_ONLY]: its text; and all else, of its solution wh
       else judge "$one" "$at" 2>&1; [ -z "$holds" ] || echo "'$one' is accepted"; fi)"
   done < "$tmp/nears"
 }
-to_build() {  # N: lays out, prints what make is to build, and sets word, what its solution is built as
+lay_out() {  # N: prints what make is to build, and "solution N STAGE/WORD" of what solves it
   find_exercise "$1"
-  case $kind in test) word=; return ;; predict) word=solved; cat "$kernel" > "$tmp/solved"; lay_out "$tmp/solved" solved; return ;; esac
-  given > "$tmp/work"; lay_out "$tmp/work" "$(given_word)"
+  case $kind in test|predict) echo "solution $n -"; [ "$kind" = test ] || built checked; return ;; esac
+  given > "$tmp/work"; put "$tmp/work" "$(given_word)"
   i=0; get partly > "$tmp/partly"
-  while read -r one; do i=$((i + 1)); half "$one" > "$tmp/work"; lay_out "$tmp/work" "$number-half-$i"; done < "$tmp/partly"
-  word=$(solution_word); solution > "$tmp/solved"; lay_out "$tmp/solved" "$word"; signatures
+  while read -r one; do i=$((i + 1)); half "$one" > "$tmp/work"; put "$tmp/work" "$number-half-$i"; done < "$tmp/partly"
+  word=$(solution_word); put "$tmp/solution" "$word"; signatures
+  echo "solution $n $stage/$word"
 }
 
-if [ "$much" = one ]; then prove_one $only; exit 0; fi
 case $much in
+  one) prove_one $only; exit ;;
+  lay-out) lay_out $only; exit ;;
   text) run= ;;
   quick) run=${only:-$first_number} ;;
+  rest) run=$(cut -d'|' -f1 "$LAB_INDEX" | grep -vx $first_number); export LAB_TEXTS= ;;
   whole) run=${only:-$(cut -d'|' -f1 "$LAB_INDEX")} ;;
-  *) fail "prove.sh $much: must be text, quick or whole" ;;
+  *) fail "prove.sh $much: must be text, quick, rest or whole" ;;
 esac
 { cut -d'|' -f1 "$LAB_INDEX" | sort -n | uniq -d | sed 's/.*/WRONG|n: & is there twice/'
   cut -d'|' -f8 "$LAB_INDEX" | sort | uniq -d | sed 's/.*/WRONG|name: & is there twice/'; } > "$tmp/proofs"
-: > "$tmp/targets"; : > "$tmp/asked"
-for job in $(cut -d'|' -f1 "$LAB_INDEX"); do
-  case " $(echo $run) " in *" $job "*) ;; *) echo "$job"; continue ;; esac
-  to_build "$job" >> "$tmp/targets"; asked=
-  case $stage/$word in
-    drill-*|*/[0-9]*|*/) ;;
-    *) [ "$n" = $first_number ] || { grep -qx "$stage/$word" "$tmp/asked" && asked=1 || asked=lab; }; echo "$stage/$word" >> "$tmp/asked" ;;
-  esac
-  echo "$job proofs $asked"
-done > "$tmp/jobs"
+echo $run | tr ' ' '\n' | grep . | xargs -P "$(nproc)" -I N sh $learn/prove.sh lay-out N > "$tmp/laid" || echo "WRONG|not all can be laid out" >> "$tmp/proofs"
+# What the lab asks of a stage's kernel, the first exercise that it solves asks.
+awk -F'[| ]' -v first=$first_number '
+  pass == 1 { if ($1 == "solution") solution[$2] = $3; next }
+  !($1 in solution) { print $1; next }
+  solution[$1] !~ /\/checked$/ { print $1 " proofs"; next }
+  { again = seen[solution[$1]]++; print $1 " proofs" ($1 == first ? "" : again ? " 1" : " lab") }' pass=1 "$tmp/laid" pass=2 "$LAB_INDEX" > "$tmp/jobs"
 if [ -n "$run" ]; then
-  make_it build/logs/learn-all.log $(sort -u "$tmp/targets") || echo "WRONG|not all builds: see build/logs/learn-all.log" >> "$tmp/proofs"
+  make_it build/logs/learn-all.log $(grep ^build "$tmp/laid" | sort -u) || echo "WRONG|not all builds: see build/logs/learn-all.log" >> "$tmp/proofs"
 fi
 xargs -P "$(nproc)" -I JOB sh $learn/prove.sh one JOB < "$tmp/jobs" >> "$tmp/proofs" || echo "WRONG|a proof ended early" >> "$tmp/proofs"
-[ "$much" = whole ] && show=. || show=^WRONG
+case $much in rest|whole) show=. ;; *) show=^WRONG ;; esac
 grep "$show" "$tmp/proofs" | grep -v '^good.*gives nothing away' | sed 's/|/  /'
 awk -F'|' '$1 == "good" { good++ } $1 == "WRONG" { wrong++ }
   END { print good + 0 " passed, " wrong + 0 " failed"; exit wrong > 0 || !good }' "$tmp/proofs"

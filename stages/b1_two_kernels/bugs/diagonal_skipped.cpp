@@ -1,12 +1,11 @@
 // How to recognise the bug diagonal_skipped.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
   const Look l = look_at({1, 2, 100, 64, true});
-  const int tile = backward_stage().tile_m;
+  const int tile = subject().tile_m;
   const Gradients predicted = backward_after(l, [&](BackwardHead& h) {
     for (int i = 0; i < h.S; ++i)
       for (int j = 0; j < h.S; ++j)
@@ -16,7 +15,3 @@ std::vector<Part> look() {
           equals_prediction(l, Gradient::dv, predicted, "the sum without the pairs of a key's own tile"),
           still_right(l, Gradient::dq)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

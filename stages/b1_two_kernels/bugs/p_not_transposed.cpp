@@ -1,12 +1,11 @@
 // How to recognise the bug p_not_transposed.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
   const Look l = look_at({1, 2, 100, 64, false});
-  const int tile = backward_stage().tile_m;
+  const int tile = subject().tile_m;
   const Gradients predicted = backward_after(l, [&](BackwardHead& h) {
     const std::vector<double> P = h.P;
     for (int i = 0; i < h.S; ++i)
@@ -18,7 +17,3 @@ std::vector<Part> look() {
   return {equals_prediction(l, Gradient::dv, predicted, "the sum with each 32 x 32 tile of P transposed"),
           still_right(l, Gradient::dq), still_right(l, Gradient::dk)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

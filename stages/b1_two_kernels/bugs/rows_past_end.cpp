@@ -1,7 +1,6 @@
 // How to recognise the bug rows_past_end.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -10,7 +9,3 @@ std::vector<Part> look() {
           nan_exactly(ragged, Gradient::dv, everywhere, "everywhere at S = 100"), still_right(ragged, Gradient::dq),
           still_right(whole, Gradient::dk), still_right(whole, Gradient::dv)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

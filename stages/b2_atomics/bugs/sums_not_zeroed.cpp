@@ -1,7 +1,6 @@
 // How to recognise the bug sums_not_zeroed.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -9,7 +8,3 @@ std::vector<Part> look() {
   return {nan_exactly(l, Gradient::dq, everywhere, "everywhere"), still_right(l, Gradient::dk),
           still_right(l, Gradient::dv)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug ds_not_transposed.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -18,7 +17,3 @@ std::vector<Part> look() {
   return {equals_prediction(l, Gradient::dq, predicted, "the sum with each 8 x 8 block of dS transposed"),
           still_right(l, Gradient::dk), still_right(l, Gradient::dv)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -4,7 +4,6 @@
 
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -20,7 +19,3 @@ std::vector<Part> look() {
   return {equals_prediction(l, Gradient::dv, predicted, rule), equals_prediction(l, Gradient::dk, predicted, rule),
           equals_prediction(l, Gradient::dq, predicted, rule)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -3,12 +3,11 @@
 
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
   const Look l = look_at({1, 2, 100, 64, false});
-  const int tile = backward_stage().tile_m;
+  const int tile = subject().tile_m;
   const Gradients predicted = backward_after(l, [&](BackwardHead& h) {
     for (int i = tile; i < h.S; ++i)
       for (int j = 0; j < h.S; ++j) {
@@ -21,7 +20,3 @@ std::vector<Part> look() {
   return {equals_prediction(l, Gradient::dq, predicted, rule), equals_prediction(l, Gradient::dk, predicted, rule),
           equals_prediction(l, Gradient::dv, predicted, rule)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug ds_not_fenced.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -9,7 +8,3 @@ std::vector<Part> look() {
   return {checker_reports({1, 1, 100, 64, false}, Finding::Kind::proxy, "ptx::stmatrix_x4_trans"),
           still_right(l, Gradient::dk), still_right(l, Gradient::dv)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug first_rows_twice.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -16,7 +15,3 @@ std::vector<Part> look() {
           still_right(l, Gradient::dk), still_right(l, Gradient::dv),
           still_right(look_at({1, 1, 100, 128, false}), Gradient::dq)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,13 +1,12 @@
 // How to recognise the bug half_of_the_keys.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
   const Look l = look_at({1, 2, 300, 64, false});
   const Gradients predicted = backward_after(l, [](BackwardHead& h) {
-    const int keys = backward_stage().tile_n;
+    const int keys = subject().tile_n;
     for (int i = 0; i < h.S; ++i)
       for (int j = 0; j < h.S; ++j)
         if (j % keys >= keys / 2) h.dS[h.at(i, j)] = 0;
@@ -15,7 +14,3 @@ std::vector<Part> look() {
   return {equals_prediction(l, Gradient::dq, predicted, "the sum without the second half of each block's keys"),
           still_right(l, Gradient::dk), still_right(l, Gradient::dv)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

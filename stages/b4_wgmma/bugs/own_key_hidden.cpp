@@ -1,7 +1,6 @@
 // How to recognise the bug own_key_hidden.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -14,7 +13,3 @@ std::vector<Part> look() {
           equals_prediction(l, Gradient::dv, predicted, rule),
           still_right(look_at({1, 1, 100, 64, false}), Gradient::dq)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,11 +1,6 @@
 // How to recognise the bug turns_not_cleared.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() { return {deadlocks({1, 1, 100, 64, false}, "waits in a spin on element")}; }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,14 +1,9 @@
 // How to recognise the bug turn_of_a_tile.
 #include "checks/bugs/backward_parts.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
   return {deadlocks({1, 1, 1060, 128, true}, "waits in a spin on element"),
           still_right(look_at({1, 1, 1100, 64, true}), Gradient::dq)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug interwarp_race.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 std::vector<Part> look() {
@@ -12,7 +11,3 @@ std::vector<Part> look() {
       checker_reports({1, 1, 128, 64, false}, {Finding::Kind::race_inter_warp, "make_float2(pair[0] * rescale",
                                                "O[64 * j + 2 * lane] = o[j].x"})};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug smem_48k.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -12,7 +11,3 @@ std::vector<Part> look() {
   const Trial t = run_trial(MISSION, Family::unit, first_block);
   return {refused(t, {"81408", "49152"})};  // sizeof(Smem<64, 2>)
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug missing_tile_barrier.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape SMALL{1, 1, 128, 64, false};
@@ -11,7 +10,3 @@ std::vector<Part> look() {
   return {schedules_differ(SMALL), checker_reports(SMALL, {Finding::Kind::before_wait, "memcpy_async(&smem.K", use}),
           checker_reports(SMALL, {Finding::Kind::race_inter_warp, "copy8(&smem.Q", use})};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug misaligned_cp_async.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape SMALL{1, 1, 128, 64, false};
@@ -10,7 +9,3 @@ std::vector<Part> look() {
   return {fails(run_trial(SMALL), cudaErrorMisalignedAddress,
                 {"misaligned address", "cp.async of 16 bytes", "warp 7 lane"})};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

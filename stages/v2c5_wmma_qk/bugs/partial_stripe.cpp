@@ -1,7 +1,6 @@
 // How to recognise the bug partial_stripe.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -12,7 +11,3 @@ std::vector<Part> look() {
           checker_reports(SMALL, {Finding::Kind::race_inter_warp, "", "wmma::store_matrix_sync(&smem.scores"}),
           checker_reports(SMALL, {Finding::Kind::out_of_bounds, "", "wmma::store_matrix_sync(&smem.scores"})};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug smem_temporaries.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape SMALL{1, 1, 128, 64, false};
@@ -11,7 +10,3 @@ std::vector<Part> look() {
   return {checker_reports(SMALL, {Finding::Kind::out_of_bounds, "", "smem.O[i / LD][i % LD] = 0.0f;"}),
           fails(run_trial(SMALL), cudaErrorIllegalAddress, {"outside the request"})};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -3,7 +3,6 @@
 #include "common/wmma_layout.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 // The kernel sets a.x[i] = c.x[i mod 8]. What the multiplication then reads as A(r,k) comes from the lane and element
@@ -27,12 +26,11 @@ std::vector<Part> look() {
   const wrong::BlockMap same = filled_from([](int lane, int i) { return wmma_layout::ACC_HELD[lane][i]; });
   const wrong::BlockMap permuted = filled_from(wmma_layout::acc_held_other);
   const auto predicted = [](const Trial& t, const wrong::BlockMap& map) {
-    return wrong::fragment_layout(t.shape, t.scale, t.in.q, t.in.k, t.in.v, map, stage().plan(t.shape).tile_m,
-                                  stage().plan(t.shape).tile_n);
+    return wrong::fragment_layout(t, map, plan_of(t.shape).tile_m, plan_of(t.shape).tile_n);
   };
   std::vector<Part> parts;
   const Trial measured = run_trial(square);
-  parts.push_back(right_by_luck(measured, predicted(measured, same), "with the H200's measured layouts, which agree"));
+  parts.push_back(right_by_luck(measured, "with the H200's measured layouts, which agree", predicted(measured, same)));
   if (!can_schedule()) return parts;
   ExecOptions other;
   other.fragments = Fragments::other;
@@ -43,7 +41,3 @@ std::vector<Part> look() {
   }
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

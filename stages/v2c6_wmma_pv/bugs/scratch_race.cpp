@@ -1,7 +1,6 @@
 // How to recognise the bug scratch_race.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape SMALL{1, 1, 128, 64, false};
@@ -10,7 +9,3 @@ std::vector<Part> look() {
   return {checker_reports(SMALL, {Finding::Kind::race_intra_warp, "wmma::store_matrix_sync(&smem.scratch",
                                   "? scores[32 * j + lane] * scale"})};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug early_refill.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape SMALL{1, 1, 128, 64, false};
@@ -11,7 +10,3 @@ std::vector<Part> look() {
                                   "__pipeline_memcpy_async(&to["}),
           schedules_differ(SMALL)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -3,7 +3,6 @@
 
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape SHAPE{1, 1, 80, 64, false};
@@ -33,7 +32,3 @@ std::vector<Part> look() {
       nan_exactly(t, gone, "the row's largest score is below -104"),
       equals_prediction(t, std::vector<double>(t.out.size(), 0.0), "0 where it is between -86 and -18", rounded_away)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

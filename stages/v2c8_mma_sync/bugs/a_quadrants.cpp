@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
@@ -18,13 +17,8 @@ wrong::BlockMap quadrants() {
 std::vector<Part> look() {
   const Trial t = run_trial(MISSION), wide = run_trial({1, 1, 200, 128, true});
   const auto predicted = [](const Trial& x) {
-    return wrong::fragment_layout(x.shape, x.scale, x.in.q, x.in.k, x.in.v, quadrants(), stage().plan(x.shape).tile_m,
-                                  stage().plan(x.shape).tile_n);
+    return wrong::fragment_layout(x, quadrants(), plan_of(x.shape).tile_m, plan_of(x.shape).tile_n);
   };
   return {equals_prediction(t, predicted(t), "P V with two 8x8 of every 16x16 block of P exchanged"),
           equals_prediction(wide, predicted(wide), "the same at D = 128, causal, S = 200")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

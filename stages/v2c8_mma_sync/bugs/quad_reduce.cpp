@@ -2,19 +2,14 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false};
 
 std::vector<Part> look() {
   const Trial t = run_trial(MISSION), wide = run_trial({1, 1, 201, 128, true});
-  const auto predicted = [](const Trial& x) { return wrong::quad_reduce(x.shape, x.scale, x.in.q, x.in.k, x.in.v); };
-  return {equals_prediction(t, predicted(t), "right[r] Z[r] / (Z[r] + Z[r xor 1]), with Z[r] = sum of exp(s[r])"),
-          equals_prediction(wide, predicted(wide),
-                            "the same at D = 128, causal, S = 201, where row 200 shares with an empty one")};
+  return {
+      equals_prediction(t, wrong::quad_reduce(t), "right[r] Z[r] / (Z[r] + Z[r xor 1]), with Z[r] = sum of exp(s[r])"),
+      equals_prediction(wide, wrong::quad_reduce(wide),
+                        "the same at D = 128, causal, S = 201, where row 200 shares with an empty one")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -3,14 +3,13 @@
 
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 // The first key of the tile that the row's block begins with, from the end.
 int first_tile(const Trial& t, int row) {
-  const int block = row / stage().plan(t.shape).tile_m * stage().plan(t.shape).tile_m,
-            keys = std::min(t.shape.S, block + stage().plan(t.shape).tile_m);
-  return (keys - 1) / stage().plan(t.shape).tile_n * stage().plan(t.shape).tile_n;
+  const int block = row / plan_of(t.shape).tile_m * plan_of(t.shape).tile_m,
+            keys = std::min(t.shape.S, block + plan_of(t.shape).tile_m);
+  return (keys - 1) / plan_of(t.shape).tile_n * plan_of(t.shape).tile_n;
 }
 
 std::vector<Part> look() {
@@ -19,7 +18,3 @@ std::vector<Part> look() {
   return {nan_exactly(t, empty_in(t), "row < first key of its block's last tile: row mod 128 < 64, half of the output"),
           nan_exactly(wide, empty_in(wide), "the same at D = 128, S = 200, tiles of 32 keys: rows 0..95 and 128..191")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

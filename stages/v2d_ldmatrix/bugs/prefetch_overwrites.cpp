@@ -1,7 +1,6 @@
 // How to recognise the bug prefetch_overwrites.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape SMALL{1, 1, 512, 64, false};
@@ -13,7 +12,3 @@ std::vector<Part> look() {
                                   "__pipeline_memcpy_async(place + n * D, from + n"}),
           schedules_differ(SMALL)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug expect_tx_missing.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape TWO_TILES{1, 1, 128, 64, false}, LONG{1, 1, 512, 64, false};
@@ -20,7 +19,3 @@ std::vector<Part> look() {
                                 "no wait is for a copy: all slots are read as they were found, NaN"));
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr int TILE_N = 64;
@@ -11,16 +10,10 @@ constexpr Shape ONE_TILE{1, 8, 64, 64, false}, WIDE_RAGGED{1, 1, 50, 128, true},
 
 std::vector<Part> look() {
   const Trial t = run_trial(ONE_TILE), wide = run_trial(WIDE_RAGGED);
-  const auto predicted = [](const Trial& x) {
-    return wrong::v_major(x.shape, x.scale, x.in.q, x.in.k, x.in.v, TILE_N);
-  };
+  const auto predicted = [](const Trial& x) { return wrong::v_major(x, TILE_N); };
   return {equals_prediction(t, predicted(t),
                             "attention with rows of V for columns in columns 0 to 15, and NaN in the rest"),
           equals_prediction(wide, predicted(wide), "the same at D = 128, causal, S = 50: columns 0 to 79, and NaN"),
           fails(run_trial(TWO_TILES), cudaErrorIllegalAddress,
                 {"wgmma.mma_async: B, by descriptor", "reads shared address"})};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -2,7 +2,6 @@
 #include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 // The first two have one tile more than the ring has slots.
@@ -17,18 +16,14 @@ std::vector<Part> look() {
   options.copies = Copies::at_issue, options.products = Copies::at_wait, options.schedule = Schedule::round_robin;
   for (const Shape& shape : {ONE_MORE, WIDE, LONG}) {
     const Trial t = run_trial(shape, Family::unit, options);
-    const int ring = stage().plan(t.shape).slots * stage().plan(t.shape).tile_n, hit = shape.S - ring;
+    const int ring = plan_of(t.shape).slots * plan_of(t.shape).tile_n, hit = shape.S - ring;
     const auto overwritten = [&](Head& head) {
       std::copy_n(&head.k[std::size_t(ring) * shape.D], std::size_t(hit) * shape.D, head.k.begin());
     };
-    parts.push_back(equals_prediction(t, wrong::attention_after(overwritten, shape, t.scale, t.in.q, t.in.k, t.in.v),
+    parts.push_back(equals_prediction(t, wrong::attention_after(t, overwritten),
                                       "attention in which keys 0.." + std::to_string(hit - 1) + " score as keys " +
                                           std::to_string(ring) + ".." + std::to_string(shape.S - 1) +
                                           " do, if a copy happens at its issue and a product at its wait"));
   }
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug named_barrier_count.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 // So long that the producer has to wait for a free slot and cannot have returned, on a GPU either.
@@ -11,7 +10,3 @@ std::vector<Part> look() {
   return {hangs(LONG, {{at_barrier(2, 256, 640)}, "const auto wait_for_turn"}),
           hangs(WIDE_CAUSAL, {{at_barrier(3, 128, 384)}, "const auto wait_for_turn"})};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug pingpong_swapped.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape TWO_TILES{1, 1, 128, 64, false}, WIDE_CAUSAL{1, 1, 300, 128, true};
@@ -13,7 +12,3 @@ std::vector<Part> look() {
   };
   return {hangs(TWO_TILES, hang(0xFFFF0)), hangs(WIDE_CAUSAL, hang(0xFF0))};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

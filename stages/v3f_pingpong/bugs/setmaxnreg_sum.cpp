@@ -1,7 +1,6 @@
 // How to recognise the bug setmaxnreg_sum.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape SMALL{1, 1, 200, 128, false}, WIDE_CAUSAL{1, 1, 1024, 128, true};
@@ -12,7 +11,3 @@ std::vector<Part> look() {
   return {hangs(SMALL, {{wait, 0, {at_barrier(2, 224, 256)}}, "ptx::registers_take<REGISTERS<GROUPS>>"}),
           hangs(WIDE_CAUSAL, {{wait}, "ptx::registers_take<REGISTERS<GROUPS>>"})};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,8 +1,6 @@
 // How to recognise the bug turn_passed_late.
 #include "checks/bugs/signature.hpp"
-#include "reference/attention.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false}, SMALL{1, 1, 512, 64, false}, WIDE{1, 1, 512, 128, false};
@@ -14,10 +12,5 @@ std::vector<Part> look() {
   const ExpectedCount long_wait{
       Counted::named_barrier, "const auto wait_for_turn", &Tally::waited, 32, "steps waited", true};
   const Trial t = run_trial(MISSION);
-  return {counted(SMALL, long_wait), counted(WIDE, long_wait),
-          right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "whoever waits for whom")};
+  return {counted(SMALL, long_wait), counted(WIDE, long_wait), right_by_luck(t, "whoever waits for whom")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,9 +1,7 @@
 // How to recognise the bug packed_too_early.
 #include "checks/bugs/signature.hpp"
-#include "reference/attention.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr Shape MISSION{1, 8, 512, 64, false}, WIDE_RAGGED{1, 1, 300, 128, true}, ONE_TILE{1, 2, 64, 64, false};
@@ -15,10 +13,9 @@ std::vector<Part> look() {
       schedules_differ(WIDE_RAGGED)};
   if (!can_schedule()) return parts;
   const auto predicted = [](const Trial& t) {
-    const int tile_n = stage().plan(t.shape).tile_n;
-    return wrong::packed_too_early(t.shape, t.scale, t.in.q, t.in.k, t.in.v, tile_n, tile_n / 2);
+    const int tile_n = plan_of(t.shape).tile_n;
+    return wrong::packed_too_early(t, tile_n, tile_n / 2);
   };
-  const auto right = [](const Trial& t) { return attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v); };
   ExecOptions at_issue;
   at_issue.products = Copies::at_issue;
   const Trial late = run_trial(MISSION), wide = run_trial(WIDE_RAGGED), one = run_trial(ONE_TILE),
@@ -26,11 +23,7 @@ std::vector<Part> look() {
   parts.push_back(
       equals_prediction(late, predicted(late), "attention with the next tile's weights for half of a tile's keys"));
   parts.push_back(equals_prediction(wide, predicted(wide), "the same at D = 128, causal, S = 300"));
-  parts.push_back(right_by_luck(one, right(one), "up to 64 keys, where no product is under way"));
-  parts.push_back(right_by_luck(lucky, right(lucky), "if a product is over as soon as it is issued"));
+  parts.push_back(right_by_luck(one, "up to 64 keys, where no product is under way"));
+  parts.push_back(right_by_luck(lucky, "if a product is over as soon as it is issued"));
   return parts;
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -3,7 +3,6 @@
 #include "common/block_order.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 // Few pieces of 64 rows, and more of them than multiprocessors, both in an order over all heads.
@@ -12,8 +11,7 @@ constexpr Shape MISSION{1, 8, 512, 64, true}, MANY{8, 12, 300, 64, true}, WIDE_R
 std::vector<Part> look() {
   const Trial t = run_trial(MISSION), many = run_trial(MANY), wide = run_trial(WIDE_RAGGED);
   const auto predicted = [](const Trial& x) {
-    return wrong::keys_of_another_tile(x.shape, x.scale, x.in.q, x.in.k, x.in.v, stage().plan(x.shape).tile_m,
-                                       stage().plan(x.shape).tile_n, block_over_all_heads);
+    return wrong::keys_of_another_tile(x, plan_of(x.shape).tile_m, plan_of(x.shape).tile_n, block_over_all_heads);
   };
   return {
       equals_prediction(t, predicted(t),
@@ -21,7 +19,3 @@ std::vector<Part> look() {
       equals_prediction(many, predicted(many), "the same with more pieces"),
       equals_prediction(wide, predicted(wide), "the same at D = 128, S = 300")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,7 +1,6 @@
 // How to recognise the bug q_freed_early.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 // A block needs a second piece of work, so one multiprocessor has them all.
@@ -12,7 +11,3 @@ std::vector<Part> look() {
                             1};
   return {checker_reports(SMALL, race), checker_reports(WIDE, race)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

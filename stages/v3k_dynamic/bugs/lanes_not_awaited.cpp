@@ -1,7 +1,6 @@
 // How to recognise the bug lanes_not_awaited.
 #include "checks/bugs/signature.hpp"
 
-namespace {
 using namespace lab;
 
 // One multiprocessor and two pieces: what says that none is left comes into the first one's slot. One group, which takes
@@ -13,7 +12,3 @@ std::vector<Part> look() {
                             "smem.work[q_at.slot] = work;  // no tile", 1};
   return {checker_reports(SMALL, race), checker_reports(WIDE, race)};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -5,7 +5,6 @@
 #include "reference/attention.hpp"
 #include "reference/wrong_answers.hpp"
 
-namespace {
 using namespace lab;
 
 constexpr int TILE = 64;  // queries, and keys
@@ -19,7 +18,7 @@ std::vector<Part> look() {
   const auto none_left = [](int row, int) { return row < TILE; };
   const auto some_left = [](int row, int) { return row >= TILE; };
   const auto predicted = [](const Trial& t) {
-    return wrong::other_mask(t.shape, t.scale, t.in.q, t.in.k, t.in.v, [&](int row) {
+    return wrong::other_mask(t, [&](int row) {
       const int keys = tiles(t.shape, row) / 2 * 2 * TILE;
       // Rows with none are looked at for themselves.
       return std::min(visible_keys(t.shape, row), keys > 0 ? keys : TILE);
@@ -32,10 +31,5 @@ std::vector<Part> look() {
                             "causal attention without the tile on the diagonal, in every other query tile", some_left),
           nan_exactly(causal, none_left, "the row is one of the first 64, whose only tile is dropped"),
           nan_exactly(one, everywhere, "there is but one tile of keys: everywhere"),
-          right_by_luck(even, attention(even.shape, even.scale, even.in.q, even.in.k, even.in.v),
-                        "where the number of tiles is even")};
+          right_by_luck(even, "where the number of tiles is even")};
 }
-
-const RegisteredSignature registered(look);
-
-}  // namespace

@@ -1,28 +1,30 @@
-// Which matrix element does each fragment element hold? CUDA leaves that open, and two things here depend on it: the
+// make probe what=wmma: which matrix element does each fragment element hold? CUDA leaves that open, and two things here depend on it: the
 // CPU's WMMA must behave like the hardware when code looks inside a fragment, and the bug `fragment_layout` does look.
 //
 //   held:  load a matrix whose element (r,c) is 16 r + c, let each lane report what its x[i] got.
 //   used:  give every x[i] of every lane a number of its own, multiply by the identity, and see which number arrives at
 //          (r,c). Fragments can hold an element twice; this tells which copy the multiplication reads.
 //
-// Prints tables (writeups/results/h200-wmma-layout.txt); `probe_wmma check` instead holds those of
-// common/wmma_layout.hpp against this GPU.
-// Build and run on a GPU: make probe what=wmma, make probe what=wmma check=1.
+// Tables are held against common/wmma_layout.hpp; writeups/results/h200-wmma-layout.txt is a sample.
+#pragma once
 #include <cuda_fp16.h>
-#include <cuda_runtime.h>
 #include <mma.h>
-
-#include <cstdio>
-#include <string_view>
-#include <vector>
 
 #include "checks/probes/probe.cuh"
 #include "common/wmma_layout.hpp"
 
-using namespace nvcuda;
-using namespace lab;
-using probe::from_device, probe::on_device;
+namespace lab::wmma_probe {
 
+using namespace nvcuda;
+using probe::from_device, probe::on_device, probe::Tally;
+
+constexpr int FROM = 70, TO = 999;
+inline std::string head(const std::string& gpu, int) {
+  return "Which element of a 16x16x16 WMMA fragment (half in, float accumulate) each lane holds: `make probe "
+         "what=wmma\n"
+         "sample=...` on an " +
+         gpu + ".\n\n";
+}
 constexpr int LANES = 32, SIZE = 256;
 
 __global__ void held_kernel(const half* numbers, const float* numbers_f, int* a_row, int* b_row, int* b_col,
@@ -71,27 +73,8 @@ struct Table {
   const short* committed;
 };
 
-void print(const Table& t) {
-  std::printf("// %s\ninline constexpr short %s[%d][%d] = {\n", t.comment, t.name, t.rows, t.columns);
-  for (int r = 0; r < t.rows; ++r) {
-    std::printf("    {");
-    for (int c = 0; c < t.columns; ++c) std::printf("%s%d", c ? ", " : "", t.measured[r * t.columns + c]);
-    std::printf("},\n");
-  }
-  std::printf("};\n");
-}
-
-bool agrees(const Table& t) {
-  for (int i = 0; i < t.rows * t.columns; ++i)
-    if (t.measured[i] != t.committed[i]) {
-      std::printf("%s[%d][%d] is %d on this GPU, common/wmma_layout.hpp says %d\n", t.name, i / t.columns,
-                  i % t.columns, t.measured[i], t.committed[i]);
-      return false;
-    }
-  return true;
-}
-
-int probe_all(bool check) {
+// The tables, as C++.
+inline void tables(Tally& tally) {
   std::vector<half> numbers(SIZE), identity(SIZE);
   std::vector<float> numbers_f(SIZE);
   for (int i = 0; i < SIZE; ++i) {
@@ -124,18 +107,23 @@ int probe_all(bool check) {
       {"B_COL_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), column-major fragment", 16, 16,
        &read[2 * SIZE], &B_USED[0][0]},
   };
-  int passed = 0, failed = 0;
-  for (const Table& t : tables)
-    if (check)
-      ++(agrees(t) ? passed : failed);
-    else
-      print(t);
-  return check ? probe::finish(passed, failed) : 0;
+  for (const Table& t : tables) {
+    tally.sample += format("// %s\ninline constexpr short %s[%d][%d] = {\n", t.comment, t.name, t.rows, t.columns);
+    for (int r = 0; r < t.rows; ++r) {
+      for (int c = 0; c < t.columns; ++c) {
+        const int i = r * t.columns + c;
+        tally.sample += format(c ? ", %d" : "    {%d", t.measured[i]);
+        tally.add(t.measured[i] == t.committed[i], [&] {
+          return format("%s[%d][%d] is %d, common/wmma_layout.hpp says %d", t.name, r, c, t.measured[i],
+                        t.committed[i]);
+        });
+      }
+      tally.sample += "},\n";
+    }
+    tally.sample += "};\n";
+  }
 }
 
-int main(int argc, char** argv) {
-  return probe::main_of("probe_wmma", [&] {
-    if (argc > 2 || (argc == 2 && std::string_view(argv[1]) != "check")) throw probe::Failed("takes nothing, or check");
-    return probe_all(argc == 2);
-  });
-}
+inline std::vector<probe::Section> sections(int, bool) { return {{"tables", tables}}; }
+
+}  // namespace lab::wmma_probe

@@ -1,14 +1,8 @@
-// Questions of `make probe what=mma` to a GPU's tensor core and matrix loads, section by section; the unit tests ask the CPU the
-// same: random dot products of every family through mma.sync.m16n8k16; ldmatrix and stmatrix, plain and transposed, of
-// numbered matrices.
+// make probe what=mma: does this GPU compute what common/emulator/tensor_core.hpp says, bit for bit (random dot products of every family
+// through mma.sync.m16n8k16), and do its lanes hold what common/mma_layout.hpp says (ldmatrix and stmatrix of numbered matrices)?
 #pragma once
 #include <cuda_fp16.h>
-#include <cuda_runtime.h>
 
-#include <string>
-#include <vector>
-
-#include "checks/probes/dot_families.hpp"
 #include "checks/probes/probe.cuh"
 #include "common/mma_layout.hpp"
 #include "common/ptx/mma.cuh"
@@ -17,10 +11,15 @@ namespace lab::mma_probe {
 
 namespace layout = mma_layout;
 using dot_families::Tile;
-using probe::dot_of, probe::Tally;
+using probe::Tally;
 
+constexpr int FROM = 80, TO = 90;  // there is a model of sm_8x and of sm_90
+inline std::string head(const std::string& gpu, int sm) {
+  return "# Dot products as the tensor core of one GPU gives them (mma.sync.m16n8k16): a and b, 16 halves each,\n"
+         "# c, result; all as bits. Measured on an " +
+         gpu + ", by `make probe what=mma sample=...`.\n" + (sm == 90 ? "sm_90\n" : "sm_89\n");
+}
 constexpr std::uint64_t SEED = 20261121;
-constexpr int SAMPLED = 40;  // cases per family
 constexpr int VARIANTS = 6;  // of ldmatrix: x1, x2, x4, then .trans
 
 // One warp per tile.
@@ -100,55 +99,15 @@ __global__ void move_matrices(std::uint16_t (*loaded)[32][8], std::uint16_t (*st
   }
 }
 
-inline std::vector<float> products_of(const std::vector<Tile>& tiles) {
-  Tile* const device = probe::on_device<Tile>(tiles.data(), tiles.size());
-  using Result = float[16][8];
-  Result* const results = probe::on_device<Result>(nullptr, tiles.size());
-  probe::run(multiply, unsigned(tiles.size()), 32, 0, device, results);
-  const std::vector<float> values = probe::from_device(&results[0][0][0], tiles.size() * 128);
-  probe::must(cudaFree(device), "cudaFree"), probe::must(cudaFree(results), "cudaFree");
-  return values;
-}
-
 // A family's tiles, of 128 dot products each.
 inline void family(const dot_families::Family& family, std::size_t count, TensorCore model, Tally& tally) {
   dot_families::Random random(SEED + std::uint64_t(&family - dot_families::FAMILIES));
   std::vector<Tile> tiles(count);
   for (Tile& tile : tiles) family.fill(tile, random);
-  const std::vector<float> results = products_of(tiles);
-  probe::DotCount counted{model};
-  for (std::size_t i = 0; i < results.size(); ++i)
-    counted.add(tally, dot_of(tiles[i / 128], int(i / 8 % 16), int(i % 8)), results[i]);
-  counted.say(tally, family.name);
-  tally.sample += "# " + std::string(family.name) + "\n";
-  for (int i = 0; i < SAMPLED; ++i) {
-    const int row = i % 16, column = i % 8;
-    tally.sample +=
-        probe::in_words(dot_of(tiles[std::size_t(i)], row, column), results[std::size_t(128 * i + 8 * row + column)]) +
-        "\n";
-  }
-}
-
-// Small integers: every product and sum is exact, so only a wrong place can make a wrong number.
-inline void places(std::size_t count, Tally& tally) {
-  dot_families::Random random(SEED);
-  std::vector<Tile> tiles(count);
-  for (Tile& tile : tiles) {
-    const auto small = [&] { return float(int(random() % 33) - 16); };
-    for (auto& row : tile.a)
-      for (std::uint16_t& x : row) x = to_fp16(small()).bits;
-    for (auto& row : tile.b)
-      for (std::uint16_t& x : row) x = to_fp16(small()).bits;
-    for (auto& row : tile.c)
-      for (float& x : row) x = small();
-  }
-  const std::vector<float> results = products_of(tiles);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const Tile& tile = tiles[i / 128];
-    const int row = int(i / 8 % 16), column = int(i % 8);
-    const double expected = double(tile.c[row][column]) + dot_families::exact_sum(tile, row, column);
-    tally.add(double(results[i]) == expected, [&] { return probe::printed("(%d,%d) of a tile", row, column); });
-  }
+  using Result = float[16][8];
+  Result* const results = probe::on_device<Result>(nullptr, count);
+  probe::run(multiply, unsigned(count), 32, 0, probe::on_device<Tile>(tiles.data(), count), results);
+  probe::dot_products(family.name, "", tiles, probe::from_device(&results[0][0][0], count * 128), model, true, tally);
 }
 
 // Of one variant what lanes have loaded, or what they have stored.
@@ -165,24 +124,25 @@ inline void matrix_places(int variant, bool stores, Tally& tally) {
     for (int e = 0; e < 2 * matrices; ++e) {
       const layout::Place at = layout::ldmatrix(lane, e, variant >= 3);
       tally.add(loads[std::size_t(8 * lane + e)] == 64 * (e / 2) + 8 * at.row + at.column,
-                [&] { return probe::printed("lane %d, element %d", lane, e); });
+                [&] { return format("lane %d, element %d", lane, e); });
     }
   for (int i = 0; stores && i < 256; ++i)
-    tally.add(back[std::size_t(i)] == (i < 64 * matrices ? i : 0xFFFF), [&] { return probe::printed("half %d", i); });
-  probe::must(cudaFree(loaded), "cudaFree"), probe::must(cudaFree(stored), "cudaFree");
+    tally.add(back[std::size_t(i)] == (i < 64 * matrices ? i : 0xFFFF), [&] { return format("half %d", i); });
 }
 
-// With `tiles` per family.
-inline std::vector<probe::Section> sections(std::size_t tiles, bool has_stmatrix, TensorCore model) {
-  std::vector<probe::Section> all = {{"mma: places of A, B and C", [=](Tally& tally) { places(tiles, tally); }}};
+// Of a GPU of sm_`sm`. `whole`: more than the sample, as a GPU does.
+inline std::vector<probe::Section> sections(int sm, bool whole) {
+  const TensorCore model = sm == 90 ? TensorCore::sm_90 : TensorCore::sm_89;
+  std::vector<probe::Section> all;
   for (int variant = 0; variant < VARIANTS; ++variant)
     for (const bool stores : {false, true})
-      if (!stores || has_stmatrix)
+      if (!stores || sm == 90)
         all.push_back(
             {(stores ? "stmatrix.x" : "ldmatrix.x") + std::to_string(1 << variant % 3) + (variant >= 3 ? ".trans" : ""),
              [=](Tally& tally) { matrix_places(variant, stores, tally); }});
   for (const dot_families::Family& f : dot_families::FAMILIES)
-    all.push_back({f.name, [&f, tiles, model](Tally& tally) { family(f, tiles, model, tally); }});
+    all.push_back(
+        {f.name, [&f, whole, model](Tally& tally) { family(f, whole ? 512 : probe::SAMPLED, model, tally); }});
   return all;
 }
 

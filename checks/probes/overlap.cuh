@@ -1,18 +1,15 @@
-// Do tensor cores and special functions slow each other down? One warpgroup multiplies without end, 0 to 3 others
-// weigh scores (16 rows x 64 keys per warp: 32 times fmaf, ex2 and an addition per lane), on each of the GPU's
-// multiprocessors. Prints clocks: of eight products, and of one warp's weights, each without the other and beside
-// it. sm_90a.
-//
-//   probe_overlap    on a Hopper GPU: make probe what=overlap
-#include <cuda_runtime.h>
-
-#include <cstdio>
-
+// make probe what=overlap: do tensor cores and special functions slow each other down? One warpgroup multiplies without end, 0 to 3 others
+// weigh scores (16 rows x 64 keys per warp: 32 times fmaf, ex2 and an addition per lane), on each of the GPU's multiprocessors. Prints
+// clocks: of eight products, and of one warp's weights, each without the other and beside it. sm_90a.
+#pragma once
 #include "checks/probes/probe.cuh"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/wgmma.cuh"
 
-using namespace lab;
+namespace lab::overlap_probe {
+
+constexpr int FROM = 90, TO = 90;
+inline std::string head(const std::string&, int) { return ""; }
 
 constexpr int GROUP = 128, FLOATS = 32, SOFTMAX_ROUNDS = 2000;
 constexpr int PRODUCTS = 8;  // per wait
@@ -79,43 +76,36 @@ __global__ void __launch_bounds__(4 * GROUP, 1) beside(const float* scores, int 
     weigh(scores, out, &clocks[1]);
 }
 
-struct Device {
-  unsigned blocks;  // one for each multiprocessor
-  const float* scores = probe::on_device<float>(nullptr, 64);
-  float* out = probe::on_device<float>(nullptr, blocks * 4 * GROUP);
-};
-
 template <int N, bool A_FROM_REGISTERS>
-void line(const char* name, bool products, const Device& device) {
-  std::printf("%-34s", name);
-  if (!products) std::printf("  %6s %6s", "-", "-");
+void line(const char* name, bool products, probe::Tally& tally) {
+  cudaDeviceProp gpu{};
+  probe::must(cudaGetDeviceProperties(&gpu, 0), "no GPU");
+  const auto blocks = unsigned(gpu.multiProcessorCount);
+  const float* const scores = probe::on_device<float>(nullptr, 64);
+  float* const out = probe::on_device<float>(nullptr, blocks * 4 * GROUP);
+  tally.report += format(products ? "%-34s" : "%-34s       -      -", name);
   for (int warps = products ? 0 : 1; warps <= 3; ++warps) {
     // The products outlast the weights: a round takes PRODUCTS * N / 2 clocks at least, a warp's weights about 400.
     const int rounds = products ? 4 * SOFTMAX_ROUNDS * 400 * (warps ? warps : 1) / (PRODUCTS * N / 2) : 0;
     long long* const clocks = probe::on_device<long long>(nullptr, 2);
     for (int run = 0; run < 2; ++run)  // the first warms up
-      probe::run(beside<N, A_FROM_REGISTERS>, device.blocks, (1 + warps) * GROUP, SMEM, device.scores, rounds,
-                 device.out, clocks);
+      probe::run(beside<N, A_FROM_REGISTERS>, blocks, (1 + warps) * GROUP, SMEM, scores, rounds, out, clocks);
     const std::vector<long long> measured = probe::from_device(clocks, 2);
-    std::printf("  %6lld %6lld", measured[0], measured[1]);
-    cudaFree(clocks);
+    tally.report += format("  %6lld %6lld", measured[0], measured[1]);
+    tally.add(measured[1] > 0 || warps == 0, [] { return "no clocks"; });
   }
-  std::printf("\n");
+  tally.report += "\n";
 }
 
-int main() {
-  return probe::main_of("probe_overlap", [] {
-    cudaDeviceProp gpu{};
-    probe::must(cudaGetDeviceProperties(&gpu, 0), "no GPU");
-    const Device device{unsigned(gpu.multiProcessorCount)};
-    std::printf("%s: clocks of %d products m64nNk16 | of one warp's weights, beside each other\n",
-                probe::device_line(gpu).c_str(), PRODUCTS);
-    std::printf("warps per scheduler that weigh:               0              1              2              3\n");
-    line<64, false>("no products", false, device);
-    line<64, false>("N = 64, A from shared memory", true, device);
-    line<64, true>("N = 64, A from registers", true, device);
-    line<128, false>("N = 128, A from shared memory", true, device);
-    line<128, true>("N = 128, A from registers", true, device);
-    return 0;
-  });
+inline void clocks(probe::Tally& tally) {
+  tally.report = format("clocks of %d products m64nNk16 | of one warp's weights, beside each other\n", PRODUCTS) +
+                 "warps per scheduler that weigh:               0              1              2              3\n";
+  line<64, false>("no products", false, tally);
+  line<64, false>("N = 64, A from shared memory", true, tally);
+  line<64, true>("N = 64, A from registers", true, tally);
+  line<128, false>("N = 128, A from shared memory", true, tally);
+  line<128, true>("N = 128, A from registers", true, tally);
 }
+inline std::vector<probe::Section> sections(int, bool) { return {{"clocks", clocks}}; }
+
+}  // namespace lab::overlap_probe
