@@ -11,6 +11,9 @@
 
 using namespace lab;
 
+// As the runner does: a launcher says only that its map was refused, and the reason stays.
+extern "C" void lab_refused(const char* why) { set_launch_message(why); }
+
 namespace {
 
 void is_the_gpus(const std::string& path, const std::vector<probe::Section>& sections) {
