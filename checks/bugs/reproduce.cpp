@@ -80,26 +80,24 @@ int reproduce_command(std::span<char*> args) {
   each_forked(2 * bugs.size(), job, [&](std::size_t i, const Forked& seen) {
     if (i % 2 == 0) return void(before = seen);
     const Planted& bug = bugs[i / 2];
-    std::printf("%s\n", rule.c_str());
-    std::printf("%s%s%s", is_a_version ? (name + ": ").c_str() : "", before.text.c_str(), seen.text.c_str());
-    switch (judge_signatures(before.status, seen.status)) {
-      case Shown::hidden:
-        ++counts.skipped;
-        std::printf("  RESULT:    %s; backend=cpu shows it\n", seen.verdict.first("skipped").empty()
-                                                                   ? "hidden on this GPU"
-                                                                   : "skipped: this GPU cannot run the stage");
-        break;
-      case Shown::yes:
-        ++counts.passed;
-        std::printf("  RESULT:    %s\n", bug.harmless() ? "no bug: with it or without it, nothing is wrong"
-                                                        : "reproduced, and gone in the fixed build");
-        break;
-      case Shown::no:
-        ++counts.failed;
-        std::printf("  RESULT:    NOT as predicted\n");
-    }
-    std::printf("  again:     make stage=%s reproduce-bug bug=%s; read writeups/bugs/%s.md\n", name.c_str(),
-                bug.bug.c_str(), bug.bug.c_str());
+    const Shown shown = judge_signatures(before.status, seen.status);
+    std::string result = "NOT as predicted";
+    if (shown == Shown::yes)
+      result = bug.harmless() ? "no bug: with it or without it, nothing is wrong"
+                              : "reproduced, and gone in the fixed build";
+    if (shown == Shown::hidden)
+      result = seen.verdict.first("skipped").empty() ? "hidden on this GPU; backend=cpu shows it"
+                                                     : "skipped: this GPU cannot run the stage; backend=cpu shows it";
+    ++(shown == Shown::no ? counts.failed : shown == Shown::yes ? counts.passed : counts.skipped);
+    // Of several bugs the result comes first, and the fixed build's numbers are left to bug=.
+    std::string text = before.text;
+    const std::size_t head = bugs.size() == 1 ? text.npos : text.find('\n', text.find("\n  predicted: ") + 1);
+    const bool brief = head != text.npos && shown == Shown::yes;
+    text = brief ? text.insert(head + 1, "  RESULT:    " + result + "\n")
+                 : text + seen.text + "  RESULT:    " + result + "\n";
+    std::printf("%s\n%s%s", rule.c_str(), is_a_version ? (name + ": ").c_str() : "", text.c_str());
+    std::printf("  %s make stage=%s reproduce-bug bug=%s; read writeups/bugs/%s.md\n",
+                brief ? "more:     " : "again:    ", name.c_str(), bug.bug.c_str(), bug.bug.c_str());
     std::fflush(stdout);
   });
   std::printf("%s\n", rule.c_str());

@@ -31,7 +31,7 @@ __global__ void load_boxes(const __grid_constant__ CUtensorMap map, float* out) 
     ptx::mbarrier_init(full, 1);
     ptx::fence_mbarrier_init();
     ptx::mbarrier_arrive_expect_tx(full, sizeof boxes);
-    for (int head = 0; head < HEADS; ++head) ptx::tma_load_3d(boxes[head], &map, 0, FIRST_ROW, head, &full);
+    for (int head = 0; head < HEADS; ++head) ptx::tma_load_3d(boxes[head], map, 0, FIRST_ROW, head, full);
   }
   __syncwarp();
   ptx::mbarrier_wait(full, 0);

@@ -36,7 +36,7 @@ __global__ void __cluster_dims__(2) add_tiles(const __grid_constant__ CUtensorMa
       const int slot = t % SLOTS, first = rank * ROWS / 2;
       ptx::mbarrier_wait_cluster(empty[slot], t / SLOTS % 2 ^ 1);
       ptx::mbarrier_arrive_expect_tx(full[slot], sizeof slots[slot]);
-      ptx::tma_load_2d_multicast(slots[slot][first], &map, 0, t * ROWS + first, &full[slot], 3);
+      ptx::tma_load_2d_multicast(slots[slot][first], map, 0, t * ROWS + first, full[slot], 3);
     }
     __syncwarp();
   } else {

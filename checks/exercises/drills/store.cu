@@ -35,7 +35,7 @@ __global__ void store_tiles(const half* in, const __grid_constant__ CUtensorMap 
     ptx::fence_proxy_async();
     __syncthreads();
     if (threadIdx.x == 0) {
-      ptx::tma_store_2d(&map, box, 0, t * ROWS);
+      ptx::tma_store_2d(map, box, 0, t * ROWS);
       ptx::bulk_commit();
     }
   }
