@@ -202,8 +202,7 @@ TEST_CASE("evolve: a row has the columns of the committed log") {
   b.us = {9.5, 9.25, 9.0}, b.registers = 128, b.smem = 1000, b.again = 9.25;
   Elite elite{{a}};
   elite.judge(b);
-  CHECK(row(b, a.setting) ==
-        "b,0,p,elite,9.25,9,9.5,9.25,128,1000,there were fewer than three,\"B=g(x, \"\"y\"\")\"");
+  CHECK(row(b, a.setting) == "b,0,p,elite,9.25,9,9.5,9.25,128,1000,there were fewer than three,\"B=g(x, \"\"y\"\")\"");
   std::ifstream log("writeups/results/evolve.csv");
   std::string header = "#";
   while (header.starts_with("#") && std::getline(log, header)) {
