@@ -12,7 +12,7 @@ endef
 # --- words ---
 GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run check racecheck fuzz counters trace bits unit sanitize
 GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
-INNER_GOALS := built ci check-builds host-as-gpu sanitized evolve-labs
+INNER_GOALS := built ci check-builds sanitized evolve-labs
 WORDS := stage bug bugs backend full q k v do dq dk dv out causal scale seconds seed cases check only shape rounds json
 WORDS += sample n new again all say give-up lines minutes tile quick record assigned what file args include verbose
 # A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
@@ -134,7 +134,7 @@ $(B)/obj/%: OPTIMISE = -O1 $(LINES)
 $(call object,emulator): OPTIMISE = $(if $(SANITIZE),-O1) $(LINES)
 $(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
 $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
-$(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected reference probes)): OPTIMISE = -O1 -g1
+$(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected reference)): OPTIMISE = -O1 -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
 $(MORE_OBJ): POSITION := -fPIC $(if $(SANITIZE),-O0)
 compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP
@@ -188,7 +188,7 @@ build/gpu/probe_%: checks/probes/probe.cu $(PROBED) $(wildcard checks/probes/*.*
 
 # --- goals: `make help` prints the lines with ## ---
 # Goals that run the runner with all its commands; the test of a stage needs less of it. Exercises build it themselves.
-RUN_NOTHING := help list clean check check-builds show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe exercise hint predict try solution grade
+RUN_NOTHING := help list clean check check-builds show-bug edit-bug save-bug unit sanitize evolve-labs probe exercise hint predict try solution grade
 RUNNING := $(filter-out $(RUN_NOTHING) $(if $(n),racecheck counters trace),$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)
 $(filter-out $(if $(and $(STAGE),$(if $(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
@@ -274,10 +274,7 @@ profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | 
 	@sh checks/scripts/profile.sh $< "$${shape:-2,8,2048,64}"
 ## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)
 resources: $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(EVERY_STAGE))))
-	$(if $(stage),,@$(MAKE) backend=gpu host-as-gpu)
 	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv OWN='$(OWN)',OWN='$(OWN)' $(call keep,out)) sh checks/scripts/resources.sh $^
-host-as-gpu:  # host code that includes device headers, as a GPU's build reads it
-	@for source in $$(grep -l '\.cuh"' $(core) $(bugs_text) $(exercises_text) $(evidence_text) $(search_text)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
 ## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's tunables; check=1: its validator refuses every cheating candidate
 evolve: $(call fixed,$(STAGE))
 	@$(call keep,out) $(ALONE) $(if $(filter 1,$(check)),sh checks/search/adversarial.sh $(backend),\

@@ -67,7 +67,7 @@ case ${backend:=} in
   cpu) ;;
   gpu)
     has nvcc || fail "backend=gpu needs nvcc, which is not on the PATH; backend=cpu runs the same kernels with no GPU"
-    is_in host-as-gpu "$goals" || is_in evolve-labs "$goals" || with_gpu || fail "backend=gpu needs a GPU, and nvidia-smi finds none; backend=cpu runs the same kernels with no GPU" ;;
+    is_in evolve-labs "$goals" || with_gpu || fail "backend=gpu needs a GPU, and nvidia-smi finds none; backend=cpu runs the same kernels with no GPU" ;;
   *) fail "backend=$backend is unknown; it is cpu or gpu" ;;
 esac
 for goal in bench profile probe; do
