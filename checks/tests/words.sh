@@ -118,7 +118,7 @@ for case in "$work/none.cu|there is no such file" "$work|is a directory" "$work/
 done
 refuse "seconds=0" $MAKE backend=cpu check file=$work/cub.cu seconds=0
 refuse "takes no stage=" $MAKE backend=cpu check stage=v1 file=$work/cub.cu
-rm "$work"/*.cu "$work"/main/nomain.cu
+rm -r "$work"/*.cu "$work/main"
 refuse "no stage 'v2bb'" $MAKE stage=v2bb test
 refuse "make list" $MAKE stage=nothing reproduce-bug
 refuse "a backward stage has no counters" $MAKE stage=b1 backend=cpu counters
