@@ -31,7 +31,7 @@ one() {
   dir=$(dirname "$(dirname "$1")"); stage=${dir#build/*/} conf=$dir/stage.conf
   base=$work/$(echo "$stage" | tr / -); target=$(of_conf target)
   source=stages/$stage/kernel.cu; case $stage in own/*) source=$OWN/kernel.cu ;; esac
-  limit=$(sed -n "s/.*{\"$target\", [0-9]*, [a-z]*, \([0-9]*\),.*/\1/p" common/target.hpp)
+  limit=$(sed -n "s/.*{\"$target\", [0-9]*, [a-z]*, \([0-9]*\)}.*/\1/p" common/target.hpp)
   [ -n "$limit" ] || { echo "red $stage: stage.conf says target=\"$target\", which common/target.hpp has not"; return; }
   oldest=75 archs=$target
   for need in $(of_conf needs); do
