@@ -219,8 +219,12 @@ int test_command(std::span<char*> args) {
   Session current{
       subject, options, cases, cost, Report(subject, options, cases.size()), Progress(cases.size(), all, options.full)};
   session = &current;
-  if (!options.quick && can_schedule() && jobs_at_once() > 1)
+  if (!options.quick && can_schedule() && jobs_at_once() > 1) {
+    // The numbers that inputs are made of are drawn once, before there are processes that need them.
+    const Case& largest = *std::ranges::max_element(cases, {}, [](const Case& c) { return tensors_of(c).elements(); });
+    make_inputs(Family::unit, tensors_of(largest), options.seed);
     current.processes = std::make_unique<SideBySide>(current.cases);
+  }
   const int status = run_test_cases(options.quick);
   set_exec_options({});
   // No case at all is no proof, and doctest must agree with the count.
