@@ -1,4 +1,4 @@
-// What the copy engine (TMA) and wgmma do to a box in shared memory, and a tensor map's contents as the CPU keeps them.
+// A box in shared memory, as the copy engine (TMA) and wgmma lay it out, and a tensor map's contents as the CPU keeps them.
 // (CUDA driver API, cuTensorMapEncodeTiled.)
 #pragma once
 #include <cstdint>

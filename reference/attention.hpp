@@ -22,7 +22,7 @@ std::vector<RowBlock> all_rows(const Shape& shape);
 // 1 / sqrt(D), what the kernels use unless told otherwise.
 inline double default_scale(int D) { return 1.0 / std::sqrt(double(D)); }
 
-// What a forward pass is given.
+// The arguments of a forward pass.
 struct Operands {
   Shape shape;
   double scale = 0;

@@ -273,7 +273,7 @@ class CaseRun {
 
   const Subject& subject_;
   const AcceptanceOptions& options_;
-  std::size_t number_;  // of the case, for turns
+  std::size_t number_;  // of the case: which runs come after its first
   Grid grid_;
   const Problem* problem_ = nullptr;
   std::unique_ptr<Tensors> tensors_;

@@ -125,7 +125,6 @@ std::string count_block(const Shape& shape, unsigned tile, WordCounter& counter)
   options.blocks = {tile * plan.parts};
   const Trial t = run_trial(shape, Family::unit, options);
   if (!t.ok()) return "the launch fails: " + t.message;
-  // Rows of other blocks must still hold the poison: what wrote them is no block of this launch.
   if (subject().backward) {  // the first block of each kernel, which between them write some of the gradients
     std::size_t written = 0;
     for (const std::vector<fp16>& gradient : t.outputs)
@@ -134,6 +133,7 @@ std::string count_block(const Shape& shape, unsigned tile, WordCounter& counter)
       return format("one block of each kernel ran, and %zu of %zu gradients were written", written, all);
     counter.counts["different-outputs"] = long(count_outputs(subject(), shape).outputs);  // in several orders of blocks
   } else {
+    // Rows of other blocks must still hold the poison: what wrote them is no block of this launch.
     const std::vector<RowBlock> rows = written_rows(shape, t.outputs[0]);
     if (rows.size() > 1 || (!rows.empty() && rows[0].rows > plan.tile_m))
       return format("one block was launched: it wrote %zu stretches of rows, the first of %d", rows.size(),

@@ -1,4 +1,4 @@
-// What the probes share, on a GPU and, in the unit tests, on the CPU: device memory, launches, sections that count what differs and say
+// Shared by the probes, on a GPU and, in the unit tests, on the CPU: device memory, launches, sections that count what differs and say
 // what they measured, dot products against their definition. A probe is a header with a HEAD of its sample, which an H200 wrote and the
 // unit tests hold the CPU to, and its sections; probe.cu is the program.
 #pragma once

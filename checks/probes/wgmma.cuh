@@ -269,8 +269,7 @@ inline std::vector<unsigned> announced_once(const Box& c) {
   auto* const device = on_device<unsigned>(nullptr, blocks);
   const CUtensorMap map = map_of(tensor, c.shape);
   probe::run(announce, blocks, 32, ANNOUNCED_IMAGE + 2048, map, ANNOUNCED_STEP, device);
-  const auto ended = from_device(device, blocks);
-  return ended;
+  return from_device(device, blocks);
 }
 
 // Too few bytes announced, the right number, too many. When a phase ends, the engine's steps decide, which differ from

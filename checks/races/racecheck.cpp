@@ -169,7 +169,9 @@ int racecheck_command(std::span<char*> args) {
   const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT_SCHEDULES) : SCHEDULES;
   const std::size_t steps = problems.size() * schedules.size() * (subject.backward ? 1 : std::size(COPY_TIMES));
   Progress progress(steps, double(steps), true);
+  const auto enough = [&] { return first_only && report.red(); };
   for (const RaceProblem& problem : problems) {
+    if (enough()) break;
     const Shape& shape = problem.shape;
     Case test{Group::ragged, shape, Family::unit, 1};
     test.magnitudes.dout = problem.dout;
@@ -183,7 +185,7 @@ int racecheck_command(std::span<char*> args) {
       choose_blocks(subject, shape, is_short, options);
     for (const Schedule schedule : schedules)
       for (const Copies copies : COPY_TIMES) {
-        if ((subject.backward && copies != Copies::at_wait) || (first_only && report.red())) continue;
+        if ((subject.backward && copies != Copies::at_wait) || enough()) continue;
         progress.start(text(shape));
         options.schedule = schedule, options.copies = copies;
         if (subject.backward)

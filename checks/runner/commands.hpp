@@ -53,7 +53,7 @@ constexpr int STAGE_SKIPPED = 3;
 int run(std::span<char*> args);
 int run(std::vector<std::string> words);
 
-// What commands.so exports: all but those of run.cpp.
+// The export of commands.so: all commands but those of run.cpp.
 extern "C" std::span<const Command> lab_commands();
 
 }  // namespace lab

@@ -1,7 +1,7 @@
 #!/bin/sh
 # make check file=foo.cu: compiles a CUDA file with its own main() for the CPU and runs it under the checker. What the program prints
-# is shown once; then each finding once, perhaps of another run, and the last line says so. Exit status: 0 nothing was found, 1 something was or the program failed, 2 the
-# file is not read.
+# is shown once; then each finding once, perhaps of another run; then one line, which says so. Exit status: 0 nothing was found,
+# 1 something was or the program failed, 2 the file is not read.
 #   check.sh FRONTEND HEADER OBJECT...   the words are in the environment: file, args, include, quick, seconds
 #   check.sh precompile HEADER FLAG...   all of CUDA that the CPU reads, which takes longer to read than most files
 set -u

@@ -57,8 +57,8 @@ class MBarriers {
   // --- what threads call ---------------------------------------------------------------------------------
   void init(const void* barrier, unsigned arrivals, std::uintptr_t pc);
   void arrive(const void* barrier, unsigned bytes, bool expects, std::uintptr_t pc);
-  // Waits until the phase is complete, or is told that it is not yet. cluster: acquires what threads of other blocks have
-  // released.
+  // True if the phase is complete; false if it is not yet, perhaps after a while. cluster: acquires the releases of threads of
+  // other blocks.
   bool try_wait(const void* barrier, unsigned parity, bool cluster, std::uintptr_t pc);
   void fence_init();
   // The stamp of the last fence.mbarrier_init behind barriers that this thread initialised; 0: none.

@@ -14,7 +14,7 @@ namespace lab::gpu {
 void fill_normal(half* to, std::size_t size, std::uint64_t seed, cudaStream_t stream, float factor = 1,
                  float offset = 0);
 
-// Elements that are NaN, as those are that nobody has written.
+// Elements that are NaN; one that no thread has written is.
 std::size_t count_nan(const half* tensor, std::size_t size, cudaStream_t stream);
 
 // A number that changes with any bit of the tensor and its place.

@@ -82,7 +82,8 @@ class Recorder final : public ExecWatcher {
   std::vector<ExecEvent> events;
 };
 
-// What the finding of an early access does not say: an mbarrier that is told of fewer bytes than land lets its waits end early.
+// An mbarrier that is told of fewer bytes than land lets its waits end early. The finding of the early access does not name it;
+// this line does. "" where there is none.
 std::string too_few_bytes(const Drill& d, Schedule schedule, Copies copies) {
   Recorder recorder;
   run(d, schedule, copies, &recorder);
