@@ -18,6 +18,8 @@ std::string inside(const CarvedArray& array, std::size_t offset) {
       indices = "[" + std::to_string(rest % std::size_t(array.extents[i])) + "]" + indices;
     return array.name + ("[" + std::to_string(rest) + "]") + indices;
   }
+  if (array.rank == 0 && array.bytes == array.element && element == 0)
+    return array.name;  // a variable that is no array
   const std::size_t row = element / array.pitch, column = element % array.pitch;
   if (array.pitch == 1) return std::string(array.name) + "[" + std::to_string(row) + "]";
   return std::string(array.name) + "[" + std::to_string(row) + "][" + std::to_string(column) + "]";

@@ -17,6 +17,8 @@ struct Drill {
   std::vector<float> in{};     // the kernel gets halves
   std::vector<float> right{};  // what `out` must hold; halves there, if all of `out` is written as halves
   bool halves = false;
+  std::function<std::string(std::size_t)> of_out{};  // of out[i]: which input a wrong one was made of, in words
+  std::function<int(std::size_t)> warp_of_out{};     // which warp computes it; without it, several do
   // Says why the order in which things happened is wrong, or "".
   std::function<std::string(std::span<const ExecEvent>)> order{};
 };

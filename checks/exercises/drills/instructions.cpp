@@ -6,7 +6,8 @@ namespace lab {
 
 extern "C" Launches drill_box() {  // six rows of the matrix, and two of zeros
   Drill d{.in = small_numbers(22 * 64)};
-  for (int i = 16 * 64; i < 24 * 64; ++i) d.right.push_back(i < 22 * 64 ? d.in[i] : 0.0f);
+  for (int row = 16; row < 24; ++row)
+    for (int column = 32; column < 64; ++column) d.right.push_back(row < 22 ? d.in[row * 64 + column] : 0.0f);
   return {d};
 }
 
@@ -35,8 +36,8 @@ extern "C" Launches drill_phases() {  // the same five numbers
 }
 
 extern "C" Launches drill_product() {
-  Drill d{.in = small_numbers(16 * 16 + 16 * 8)};
-  multiply(d, 16, 8, 16, false);
+  Drill d{.in = small_numbers(8 * 16 + 16 * 16)};
+  multiply(d, 8, 16, 16, false);
   return {d};
 }
 

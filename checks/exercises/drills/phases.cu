@@ -1,5 +1,6 @@
-// An mbarrier's phases: warp 0 writes a number, warp 1 reads it, five times, through one word of shared memory. `full`
-// says that the number is there, `empty` that it has been read. out[i] is in[i], written by warp 1.
+// An mbarrier's phases: warp 0 writes numbers, warp 1 reads them, through one word of shared memory. `full` says that the
+// next number is there, `empty` that a number has been read. Number 0 is there from the start: no arrival tells of it.
+// out[i] is in[i], written by warp 1.
 #include "checks/exercises/drills/drill.cuh"
 #include "common/ptx/mbarrier.cuh"
 
@@ -14,28 +15,29 @@ __global__ void pass_on(const half* in, float* out) {
     ptx::mbarrier_init(full, 1);
     ptx::mbarrier_init(empty, 1);
     ptx::fence_mbarrier_init();
+    word = __half2float(in[0]);
   }
   __syncthreads();
-  const bool one = threadIdx.x % 32 == 0;
-  for (int i = 0; i < NUMBERS && one; ++i) {
-    if (threadIdx.x == 0) {
+  if (threadIdx.x == 0)
+    for (int i = 1; i < NUMBERS; ++i) {
 #ifdef SOLUTION
-      ptx::mbarrier_wait(empty, i % 2 ^ 1);
-      word = __half2float(in[i]);
-      ptx::mbarrier_arrive(full);
-    } else {
-      ptx::mbarrier_wait(full, i % 2);
+      ptx::mbarrier_wait(empty, (i - 1) % 2);
 #else
       ptx::mbarrier_wait(empty, 0);  // yours: which parity?
+#endif
       word = __half2float(in[i]);
       ptx::mbarrier_arrive(full);
-    } else {
-      ptx::mbarrier_wait(full, 0);  // yours: which parity?
+    }
+  if (threadIdx.x == 32)
+    for (int i = 0; i < NUMBERS; ++i) {
+#ifdef SOLUTION
+      ptx::mbarrier_wait(full, (i + 1) % 2);
+#else
+      ptx::mbarrier_wait(full, 0);   // yours: which parity?
 #endif
       out[i] = word;
       ptx::mbarrier_arrive(empty);
     }
-  }
 }
 
 cudaError_t drill(const half* in, float* out, const int*, cudaStream_t stream) {

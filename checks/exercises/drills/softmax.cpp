@@ -12,11 +12,21 @@ extern "C" Launches drill_lazy() {
   constexpr int ROWS = 4, TILES = 8, HIDDEN = -99;  // HIDDEN: a tile without a visible key
   // Each tile's largest score: never above the first, and so low that a reference of 0 leaves no weight; 8 above it, then 9;
   // hidden at first; up by exactly 8, then by more.
-  constexpr int LARGEST[ROWS][TILES] = {{-35, -37, -35, -36, -40, -38, -35, -39},
-                                        {0, 0, 2, 4, 8, 9, 10, 12},
-                                        {HIDDEN, HIDDEN, -7, -6, HIDDEN, -7, 0, -1},
-                                        {-4, 4, 3, 4, 13, 12, 53, 52}};
-  Drill d{.name = "4 rows", .size = {TILES}};
+  static constexpr int LARGEST[ROWS][TILES] = {{-35, -37, -35, -36, -40, -38, -35, -39},
+                                               {0, 0, 2, 4, 8, 9, 10, 12},
+                                               {HIDDEN, HIDDEN, -7, -6, HIDDEN, -7, 0, -1},
+                                               {-4, 4, 3, 4, 13, 12, 53, 52}};
+  Drill d{.name = "4 rows",
+          .size = {TILES},
+          .of_out =
+              [](std::size_t row) {
+                std::string text = "row " + std::to_string(row) + ", of warp " + std::to_string(row) +
+                                   ": the largest scores of its tiles:";
+                for (const int largest : LARGEST[row])
+                  text += largest == HIDDEN ? " -inf" : " " + std::to_string(largest);
+                return text;
+              },
+          .warp_of_out = [](std::size_t row) { return int(row); }};
   for (int row = 0; row < ROWS; ++row) {
     double l = 0, o = 0;
     for (int t = 0; t < TILES; ++t) {
