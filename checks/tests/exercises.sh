@@ -129,7 +129,7 @@ has "kept" "$(cat work/01/kernel.cu.1)" "// mine"
 is "hints are counted" "$(for i in 1 2 3 4; do n=1 ex hint | head -1; done)" "$(lines 'hint 1 of 3\nhint 2 of 3\nhint 3 of 3\nhint 3 of 3')"
 has "a list" "$(n=v2b ex exercise)" "an eighth of the output is NaN       fix              10 begun, 3 hints"
 has "the core path" "$(ex exercise)" " 1.  n=1    an eighth of the output is NaN        10 minutes  begun, 3 hints"
-has "the next is the first that is not done" "$(echo '01 done' >> work/state.txt; ex exercise)" "1 of 12 done, 295 minutes left. Next: make exercise n=11"
+has "the next is the first that is not done" "$(echo '01 done' >> work/state.txt; ex exercise)" "1 of 12 done, 330 minutes left. Next: make exercise n=11"
 sed -i '$d' work/state.txt
 has "all" "$(all=1 ex exercise | tail -1)" "0 of $(index | wc -l) done"
 has "not shown before it is done" "$(n=1 ex solution)" "exercise 01 is not done; make solution n=1 give-up=1 shows it all the same"

@@ -59,7 +59,7 @@ TEST_CASE("report: where a NaN came from: operations without a result, in order,
   const auto seen = [](int warp) {
     const NoResultWatch watch;
     runs({1, 64, 0, in_order(Schedule::ascending)}, [] {
-      volatile float zero = 0.0f, infinite = INFINITY, x = 1.0f;
+      volatile float zero = 0.0f, infinite = INFINITY, negative = -INFINITY, x = 1.0f;
       if (threadIdx.x == 3) {
         x = zero * infinite;  // warp 0
         x = x * zero + 1.0f;  // what goes on with a NaN has a result: a NaN
@@ -67,7 +67,7 @@ TEST_CASE("report: where a NaN came from: operations without a result, in order,
       }
       if (threadIdx.x == 37) {
         for (int i = 0; i < 3; ++i) x = zero / zero;  // three times one place
-        x = -infinite + infinite;
+        x = infinite + negative;
       }
     });
     return watch.text(warp);

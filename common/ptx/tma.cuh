@@ -1,6 +1,9 @@
 // The copy engine (TMA): one thread asks for a box of a tensor and goes on; the engine writes it into shared memory and
 // tells an mbarrier how many bytes it wrote. sm_90. (PTX ISA, "cp.async.bulk" and "cp.async.bulk.tensor".)
 //
+//   A load's destination is .shared::cluster, and takes the block's own address: the window of shared::cta lies within
+//   that of shared::cluster (PTX ISA), so the same number names the same byte in both.
+//
 //   The part of a box outside the tensor arrives as zeros and counts as bytes. The destination is 128-byte aligned,
 //   and starts on 1024, 512 or 256 bytes with a swizzle of 128, 64 or 32.
 //   Its first column is a multiple of 8 halves, and a store begins at no negative place: anything else is an illegal
