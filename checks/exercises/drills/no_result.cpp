@@ -1,17 +1,20 @@
 #include "checks/exercises/drills/no_result.hpp"
 
 #include <cuda_runtime.h>
-#include <fenv.h>
 #include <signal.h>
 #include <ucontext.h>
 
 #include <array>
-#include <cmath>
+#include <bit>
 #include <cstdint>
 #include <set>
 
 #include "common/emulator/addr2line.hpp"
 #include "common/emulator/findings.hpp"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 namespace lab {
 #if defined(__x86_64__)
@@ -35,9 +38,10 @@ const char* no_result_of(const std::uint8_t* code, const _libc_fpstate& register
     fused = *code == 0xC4 && (code[1] & 31) == 2;
     reg = ~(*last >> 3) & 15, code = last + 1;
   } else {
-    bool high = false;
-    for (; *code != 0x0F; ++code) high = (*code & 0xF4) == 0x44;  // F3, and REX.R
-    ++code, reg = (code[1] >> 3 & 7) + 8 * high;
+    const bool high = (code[1] & 0xF4) == 0x44;  // F3, perhaps REX with its R, 0F
+    code += (code[1] & 0xF0) == 0x40 ? 2 : 1;
+    if (*code++ != 0x0F) return nullptr;
+    reg = (code[1] >> 3 & 7) + 8 * high;
   }
   if (fused) return "0 times infinity, or infinities of both signs, in a multiply-add";
   const float first = std::bit_cast<float>(registers._xmm[reg].element[0]);
@@ -58,7 +62,11 @@ constexpr unsigned INVALID_MASK = 0x80, FLAGS = 0x3F;  // of mxcsr
 constexpr greg_t TRAP = 0x100;                         // of the processor's flags: after one more instruction
 
 // The instruction runs again, without a trap; then on_step has the next one trap again.
-void on_invalid(int, siginfo_t*, void* context) {
+void on_invalid(int signal, siginfo_t* info, void* context) {
+  if (info->si_code != FPE_FLTINV) {  // a division of whole numbers by 0: the program's end, as without a watch
+    ::signal(signal, SIG_DFL);
+    return;
+  }
   mcontext_t& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
   const auto at = std::uintptr_t(machine.gregs[REG_RIP]);
   const char* const what = no_result_of(reinterpret_cast<const std::uint8_t*>(at), *machine.fpregs);
@@ -81,11 +89,10 @@ NoResultWatch::NoResultWatch() {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   action.sa_sigaction = on_invalid, sigaction(SIGFPE, &action, nullptr);
   action.sa_sigaction = on_step, sigaction(SIGTRAP, &action, nullptr);
-  feclearexcept(FE_ALL_EXCEPT);
-  feenableexcept(FE_INVALID);  // threads inherit it
+  _mm_setcsr(_mm_getcsr() & ~(INVALID_MASK | FLAGS));  // threads inherit it
 }
 NoResultWatch::~NoResultWatch() {
-  fedisableexcept(FE_INVALID);
+  _mm_setcsr(_mm_getcsr() | INVALID_MASK);
   signal(SIGFPE, SIG_DFL), signal(SIGTRAP, SIG_DFL);
 }
 

@@ -5,7 +5,7 @@
 
 namespace lab {
 
-// While one lives, launches of one worker are watched. At most one lives.
+// While one lives, launches of one worker, and of blocks of one dimension, are watched. At most one lives.
 class NoResultWatch {
  public:
   NoResultWatch();
