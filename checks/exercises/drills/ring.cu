@@ -24,8 +24,8 @@ __global__ void add_tiles(const __grid_constant__ CUtensorMap map, int tiles, fl
   __syncthreads();
   if (warp == PRODUCER) {
     for (int t = 0; t < tiles && lane == 0; ++t) {
-      const int slot = t % SLOTS, use = t / SLOTS;
-      ptx::mbarrier_wait(empty[slot], use % 2 ^ 1);
+      const int slot = t % SLOTS, phase = t / SLOTS;
+      ptx::mbarrier_wait(empty[slot], phase % 2 ^ 1);
       ptx::fence_proxy_async();
       ptx::mbarrier_arrive_expect_tx(full[slot], sizeof slots[slot]);
       ptx::tma_load_2d(slots[slot], map, 0, ROWS * t, full[slot]);
@@ -34,8 +34,8 @@ __global__ void add_tiles(const __grid_constant__ CUtensorMap map, int tiles, fl
   }
   float sum[OWN][2] = {};
   for (int t = 0; t < tiles; ++t) {
-    const int slot = t % SLOTS, use = t / SLOTS;
-    ptx::mbarrier_wait(full[slot], use % 2);
+    const int slot = t % SLOTS, phase = t / SLOTS;
+    ptx::mbarrier_wait(full[slot], phase % 2);
     for (int r = 0; r < OWN; ++r)
       for (int i = 0; i < 2; ++i) sum[r][i] += __half2float(slots[slot][OWN * warp + r][2 * lane + i]);
     __syncwarp();
