@@ -262,7 +262,7 @@ TEST_CASE("counters: what a wgmma multiplies, and reads from shared memory") {
       const std::uint64_t tile =
           plain::shared_address(ones) >> 4 | std::uint64_t(1024 >> 4) << 32 | std::uint64_t(1) << 62;
       cpu::wgmma_fence();
-      cpu::wgmma(d, 64, tile, from_registers ? fragment : nullptr, tile, false, true);
+      cpu::wgmma(d, 64, tile, from_registers ? fragment : nullptr, tile, false, false, true);
       cpu::wgmma_commit();
       cpu::wgmma_wait(0);
     });

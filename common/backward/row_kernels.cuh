@@ -25,7 +25,8 @@ __device__ __forceinline__ void find_row_terms(const half* out, const half* dout
               v8 = row8<D>(v + first, row, c, S);
   const float log_sum = row < S ? L[head * S + row] * LOG2_E : 0.0f;
   float4* const sums = reinterpret_cast<float4*>(dq_sum);
-  for (int i = 0; i < 2; ++i) sums[(block * 2 + i) * ROW_THREADS + threadIdx.x] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  for (int i = 0; dq_sum && i < 2; ++i)
+    sums[(block * 2 + i) * ROW_THREADS + threadIdx.x] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   const float delta = lanes_sum<LANES>(dot8(o8, dout8));
   if (c == 0) {
     terms += padded_row / M * 2 * M + row % M;
@@ -69,6 +70,61 @@ __global__ void __launch_bounds__(DQ_PARTS * 128)
       const int row = row0 + 8 * h;
       if (row < S) store2(dq + std::size_t(row) * D + col0 + 8 * n, sum.x * scale, sum.y * scale);
     }
+}
+
+// --- the same from the transpose of dQ, and from parts that several blocks have stored ------------------------------------
+
+// The sums of `count` parts, `stride` floats apart, each of two vectors that are `step` vectors apart.
+__device__ __forceinline__ void add_parts(float4 (&sum)[2], const float* parts, int step, int count,
+                                          std::size_t stride) {
+#pragma unroll 4
+  for (int part = 0; part < count; ++part, parts += stride)
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const float4 x = reinterpret_cast<const float4*>(parts)[i * step];
+      sum[i].x += x.x, sum[i].y += x.y, sum[i].z += x.z, sum[i].w += x.w;
+    }
+}
+
+// By the 128 threads of a part: all of it, as they hold it.
+template <int EIGHTS>
+__device__ __forceinline__ void store_part(float* part, const float (&d)[EIGHTS][4]) {
+#pragma unroll
+  for (int n = 0; n < EIGHTS; ++n)
+    *reinterpret_cast<float4*>(part + n * 4 * 128) = make_float4(d[n][0], d[n][1], d[n][2], d[n][3]);
+}
+
+// By the 128 threads of a part: 16 of its 64 columns, from the first-th 8 on, scaled, rounded, and in place in `to`, a head's
+// [S][D]; the part begins there at this row and column.
+template <int D>
+__device__ __forceinline__ void round_part(const float* parts, int count, std::size_t stride, int first, half* to,
+                                           int row, int column, int S, float scale) {
+  const int thread = threadIdx.x % 128;
+  float4 sum[2] = {};
+  add_parts(sum, parts + (first * 128 + thread) * 4, 128, count, stride);
+  row += thread / 32 * 16 + thread % 32 / 4, column += first * 8 + thread % 4 * 2;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    half* const here = to + std::size_t(row) * D + column + i * 8;
+    if (row < S) store2(here, sum[i].x * scale, sum[i].y * scale);
+    if (row + 8 < S) store2(here + 8 * D, sum[i].z * scale, sum[i].w * scale);
+  }
+}
+
+// The same where the part is the transpose: 16 rows of `to`. A thread takes two neighbours of each row, which are in two
+// rows of the part.
+template <int D>
+__device__ __forceinline__ void round_transposed(const float* parts, int count, std::size_t stride, int first, half* to,
+                                                 int row, int column, int S, float scale) {
+  const int thread = threadIdx.x % 128, warp = thread % 64 / 16, two = thread % 16 / 4 * 2;
+  first += thread / 64;
+  float4 sum[2] = {};
+  add_parts(sum, parts + (first * 128 + warp * 32 + two * 4 + thread % 4) * 4, 4, count, stride);
+  row += first * 8 + thread % 4 * 2, column += warp * 16 + two;
+  half* const here = to + std::size_t(row) * D + column;
+  if (row < S) store2(here, sum[0].x * scale, sum[1].x * scale), store2(here + 8, sum[0].z * scale, sum[1].z * scale);
+  if (row + 1 < S)
+    store2(here + D, sum[0].y * scale, sum[1].y * scale), store2(here + D + 8, sum[0].w * scale, sum[1].w * scale);
 }
 
 }  // namespace lab

@@ -319,7 +319,7 @@ __forceinline__ void multiply_to_halves(const std::tuple<D&...>& d, const std::a
 }
 // D and A stay where the kernel has them until the wait: their registers must be neighbours in memory, as an array's are.
 [[noreturn]] inline void unread_product() {
-  std::fprintf(stderr, "wgmma: the CPU has A with k innermost, and no negated operands\n");
+  std::fprintf(stderr, "wgmma: the CPU has no negated operands\n");
   __trap();
 }
 [[noreturn]] inline void scattered_registers() {
@@ -336,9 +336,9 @@ __forceinline__ void* in_a_row(const Registers& at) {
 template <class H>
 __forceinline__ void product(const Registers& d, std::uint64_t a_descriptor, const Registers& a, std::uint64_t b,
                              bool accumulate, int scale_a, int scale_b, int a_major, int b_major) {
-  if (scale_a != 1 || scale_b != 1 || a_major != 0) unread_product();
+  if (scale_a != 1 || scale_b != 1) unread_product();
   lab::cpu::wgmma(static_cast<float*>(in_a_row(d)), int(2 * d.size()), a_descriptor,
-                  static_cast<const unsigned*>(in_a_row(a)), b, b_major != 0, accumulate,
+                  static_cast<const unsigned*>(in_a_row(a)), b, a_major != 0, b_major != 0, accumulate,
                   std::is_same_v<H, __nv_bfloat16>);
 }
 

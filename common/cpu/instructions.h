@@ -18,7 +18,7 @@ void stmatrix(half* row, const unsigned* registers, int matrices, bool transpose
 
 void wgmma_fence();
 void wgmma(float* d, int n, std::uint64_t a_descriptor, const unsigned* a_registers, std::uint64_t b_descriptor,
-           bool b_mn_major, bool accumulate, bool bf16 = false);
+           bool a_mn_major, bool b_mn_major, bool accumulate, bool bf16 = false);
 void wgmma_commit();
 void wgmma_wait(unsigned groups_left);
 

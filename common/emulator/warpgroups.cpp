@@ -73,6 +73,7 @@ void Warpgroups::arrive() {
   };
   const auto differs = [&](const WgmmaCall& other) -> std::string {
     if (other.n != own.n) return "N = " + std::to_string(other.n) + " and " + std::to_string(own.n);
+    if (other.a_mn_major != own.a_mn_major) return "A with m innermost and with k innermost";
     if (other.b_mn_major != own.b_mn_major) return "B with n innermost and with k innermost";
     if (other.accumulate != own.accumulate) return "scale-D 0 and 1";
     if (!other.a_registers != !own.a_registers) return "A from registers and from shared memory";
@@ -114,7 +115,8 @@ void Warpgroups::issue(int first_warp) {
   free_.pop_back();
   product.call = call_of(first_warp, 0);
   product.warps_left = WARPS;
-  if (!product.call.a_registers) find_a_chunks(wgmma_layout::Matrix(product.call.a_descriptor), product.a_chunks);
+  if (!product.call.a_registers)
+    find_a_chunks(wgmma_layout::Matrix(product.call.a_descriptor), product.call.a_mn_major, product.a_chunks);
   product.b.find(wgmma_layout::Matrix(product.call.b_descriptor), product.call.b_mn_major, product.call.n);
   check_addresses(product);
   if (block_.checking()) tell_checker(product, first_warp);
@@ -337,6 +339,10 @@ void Warpgroups::execute_next(int warp) {
         const mma_layout::Place at = mma_layout::a(lane, e);
         std::memcpy(&bits[at.row][at.column], &product.a[i][std::size_t(lane)][e / 2], 4);
       }
+  } else if (product.call.a_mn_major) {
+    for (std::size_t k = 0; k < wgmma_layout::K; ++k)
+      for (std::size_t row = 0; row < 16; ++row)
+        std::memcpy(&bits[row][k], window() + product.a_chunks[8 * k + 2 * i + row / 8] + row % 8 * sizeof(half), 2);
   } else {
     for (int row = 0; row < 16; ++row)
       for (int half = 0; half < 2; ++half)

@@ -25,7 +25,7 @@ struct WgmmaCall {
   std::uint64_t a_descriptor;
   const unsigned* a_registers;  // null: A lies where the descriptor says
   std::uint64_t b_descriptor;
-  bool b_mn_major, accumulate;
+  bool a_mn_major, b_mn_major, accumulate;
   std::uintptr_t pc;
   bool bf16 = false;
 };

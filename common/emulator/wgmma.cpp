@@ -10,7 +10,7 @@ constexpr std::uint32_t WHOLE_WARP = 0xFFFFFFFFu;
 }  // namespace
 
 void wgmma(float* d, int n, std::uint64_t a_descriptor, const unsigned* a_registers, std::uint64_t b_descriptor,
-           bool b_mn_major, bool accumulate, bool bf16) {
+           bool a_mn_major, bool b_mn_major, bool accumulate, bool bf16) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& block = *this_block();
   const int warp = block.self().warp, lane = block.self().lane;
@@ -19,7 +19,7 @@ void wgmma(float* d, int n, std::uint64_t a_descriptor, const unsigned* a_regist
                "wgmma.mma_async by a warpgroup that is not whole: it is warps 4i to 4i + 3, and the block has " +
                    std::to_string(block.warp_count()),
                pc);
-  const WgmmaCall call{d, n, a_descriptor, a_registers, b_descriptor, b_mn_major, accumulate, pc, bf16};
+  const WgmmaCall call{d, n, a_descriptor, a_registers, b_descriptor, a_mn_major, b_mn_major, accumulate, pc, bf16};
   block.own_warp().payload[lane] = const_cast<WgmmaCall*>(&call);
   const std::uint32_t before = block.warpgroups().issued(warp);
   block.meet(

@@ -7,7 +7,13 @@ namespace lab::cpu {
 using wgmma_layout::address_of;
 using wgmma_layout::K;
 
-void find_a_chunks(const wgmma_layout::Matrix& a, AChunks& chunks) {
+void find_a_chunks(const wgmma_layout::Matrix& a, bool mn_major, AChunks& chunks) {
+  if (mn_major) {
+    for (int k = 0; k < K; ++k)
+      for (int row = 0; row < wgmma_layout::M; row += CHUNK_HALVES)
+        chunks[std::size_t((k * wgmma_layout::M + row) / CHUNK_HALVES)] = address_of(a, true, row, k);
+    return;
+  }
   for (int row = 0; row < wgmma_layout::M; ++row)
     for (int half = 0; half < 2; ++half)
       chunks[std::size_t(2 * row + half)] = address_of(a, false, row, CHUNK_HALVES * half);

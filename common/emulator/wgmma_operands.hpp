@@ -14,9 +14,9 @@ namespace lab::cpu {
 inline constexpr std::size_t CHUNK = 16;  // bytes; what addresses in a descriptor are multiples of
 inline constexpr int CHUNK_HALVES = 8;
 
-// Window addresses of A's chunks: chunk 2 row + k / 8, rows 0..63.
+// Window addresses of A's chunks: k innermost: chunk 2 row + k / 8, rows 0..63; else chunk 8 k + row / 8.
 using AChunks = std::array<std::uint32_t, 2 * wgmma_layout::M>;
-void find_a_chunks(const wgmma_layout::Matrix& a, AChunks& chunks);
+void find_a_chunks(const wgmma_layout::Matrix& a, bool mn_major, AChunks& chunks);
 
 // The 16 x n matrix B.
 class WgmmaB {

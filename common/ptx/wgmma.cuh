@@ -5,7 +5,8 @@
 //   D  warp w of the group holds rows 16w .. 16w + 15, 8 columns after 8 as mma.sync's C: with g = lane / 4 and
 //      t = lane % 4, d[4i], d[4i + 1] are row g, columns 8i + 2t, 8i + 2t + 1; d[4i + 2], d[4i + 3] the same of row g
 //      + 8.
-//   A  from registers: the warp's 16 x 16 as mma.sync's A; or from shared memory, k innermost, by a descriptor.
+//   A  from registers: the warp's 16 x 16 as mma.sync's A; or from shared memory by a descriptor: k innermost, or, with
+//      A_MN_MAJOR, its rows ([k][m]).
 //   B  from shared memory by a descriptor: k innermost ([n][k], as K of Q K^T is), or, with B_MN_MAJOR, n innermost
 //      ([k][n], as V of P V is).
 //
@@ -127,6 +128,8 @@ __device__ __forceinline__ void fence_registers(unsigned (&a)[COUNT][4]) {
   X(256, LAB_R128, 128, 129, 130, 131, 132, 133, 134, LAB_D32(0), LAB_D32(32), LAB_D32(64), LAB_D32(96))
 // clang-format on
 
+inline constexpr bool K_MAJOR = false, MN_MAJOR = true;
+
 __host__ __device__ constexpr bool wgmma_has(int n) {
   for (const int known : {8, 16, 32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256})
     if (n == known) return true;
@@ -135,17 +138,17 @@ __host__ __device__ constexpr bool wgmma_has(int n) {
 
 // A from shared memory. `accumulate` false: D is overwritten. No "memory" clobber: the fence before the products and the
 // commit and the wait behind them have it, and between those a thread leaves the operands alone.
-template <int N, bool B_MN_MAJOR = false>
+template <int N, bool B_MN_MAJOR = false, bool A_MN_MAJOR = false>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], Descriptor a, Descriptor b, bool accumulate) {
   static_assert(wgmma_has(N), "add a line for this N");
-#define LAB_WGMMA(n, registers, of_a, of_b, of_accumulate, of_major, _4, _5, _6, ...)                          \
+#define LAB_WGMMA(n, registers, of_a, of_b, of_accumulate, a_major, b_major, _5, _6, ...)                      \
   if constexpr (N == n)                                                                                        \
     asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #of_accumulate                                           \
                  ", 0;\n"                                                                                      \
                  "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.f16.f16 {" registers "}, %" #of_a ", %" #of_b \
-                 ", p, 1, 1, 0, %" #of_major ";\n}\n"                                                          \
+                 ", p, 1, 1, %" #a_major ", %" #b_major ";\n}\n"                                               \
                  : __VA_ARGS__                                                                                 \
-                 : "l"(a), "l"(b), "r"(int(accumulate)), "n"(int(B_MN_MAJOR)));
+                 : "l"(a), "l"(b), "r"(int(accumulate)), "n"(int(A_MN_MAJOR)), "n"(int(B_MN_MAJOR)));
   LAB_EACH_WIDTH(LAB_WGMMA)
 #undef LAB_WGMMA
 }
@@ -181,8 +184,6 @@ __device__ __forceinline__ void registers_take() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" : : "n"(COUNT));
 }
 
-inline constexpr bool K_MAJOR = false, MN_MAJOR = true;
-
 // The operand of a product whose 16 columns, or rows of an MN-major one, begin at `first`, in a tile of one slab, [rows][64].
 __device__ __forceinline__ Descriptor descriptor(const void* first) {
   return wgmma_descriptor(first, 16, 1024);  // 16: not used; 1024: from 8 rows to the next 8
@@ -208,9 +209,9 @@ __device__ __forceinline__ Descriptor descriptor(const half (&tiles)[SLOTS][SLAB
 }
 
 // D as [columns / 8][4], mma.sync's layout.
-template <bool B_MAJOR, int TILES>
+template <bool B_MAJOR, bool A_MAJOR = K_MAJOR, int TILES>
 __device__ __forceinline__ void wgmma(float (&d)[TILES][4], Descriptor a, Descriptor b, bool accumulate) {
-  wgmma<8 * TILES, B_MAJOR>(reinterpret_cast<float(&)[4 * TILES]>(d), a, b, accumulate);
+  wgmma<8 * TILES, B_MAJOR, A_MAJOR>(reinterpret_cast<float(&)[4 * TILES]>(d), a, b, accumulate);
 }
 template <bool B_MAJOR, int TILES>
 __device__ __forceinline__ void wgmma(float (&d)[TILES][4], const unsigned (&a)[4], Descriptor b,

@@ -34,24 +34,26 @@ using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int GROUP = 128;  // threads of a warpgroup
-constexpr int GROUPS = 2;   // of keys; one more makes dQ
-constexpr int THREADS = (GROUPS + 1) * GROUP;
-constexpr int REGISTERS = 216, DQ_REGISTERS = 72;  // per thread of a warpgroup of keys; of dQ
-constexpr int GROUP_KEYS = 64;                     // rows of a warpgroup's products
-constexpr int STRIPE = 16;                         // of those, a warp's
-constexpr int N = GROUPS * GROUP_KEYS;             // keys per block
-constexpr int SLOTS = 3;                           // of query tiles: one is used, one is there, one is on its way
-constexpr int SUM_BLOCKS = 4;                      // that round a tile of sums, some columns each
-constexpr int SPREAD = 132;    // blocks of a small problem, at most. Not the GPU's number: the bits would depend on it
-constexpr int MOST_APART = 8;  // key blocks of a head, in a small problem
-constexpr int COUNTERS = 4;    // of a turn: for each warp that makes dQ
-constexpr int PLACES = SLOTS + 1;  // a warp may read the oldest while a request writes the next
+constexpr int GROUPS = 2;   // of keys; one more makes dQ, and one requests tiles, waits for turns and passes them on
+constexpr int THREADS = (GROUPS + 2) * GROUP;
+constexpr int REGISTERS = 208, DQ_REGISTERS = 72,
+              LAST_REGISTERS = 24;      // per thread of a warpgroup of keys; of dQ; of the last
+constexpr int GROUP_KEYS = 64;          // rows of a warpgroup's products
+constexpr int STRIPE = 16;              // of those, a warp's
+constexpr int N = GROUPS * GROUP_KEYS;  // keys per block
+constexpr int SLOTS = 3;                // of query tiles: one is used, one is there, one is on its way
+constexpr int SUM_BLOCKS = 4;           // that round a tile of sums, some columns each
+constexpr int PLACES = SLOTS + 1;       // a warp may read the oldest while a request writes the next
+constexpr int HELD = 48;                // keys whose K^T stays in registers as an operand of dQ^T
 template <int D>
 constexpr int M = D == 64 ? 128 : 64;  // query rows per tile
 template <int D>
 constexpr int BLOCK_TILES = N / M<D>;  // query tiles to a query block, which has as many rows as a key block has keys
 static_assert(DQ_PARTS * DQ_SIZE == M<64> * 64 && DQ_PARTS * DQ_SIZE == M<128> * 128,
               "the parts of dQ make a whole tile");
+
+// Of a place (Smem): the tile.
+__device__ __forceinline__ int tile_at(int place) { return max(place, ~place); }
 
 // --- shared memory ---------------------------------------------------------------------------------------
 template <int D>
@@ -60,22 +62,22 @@ struct Smem {
   alignas(1024) half Q[SLOTS][D / SLAB][M<D>][SLAB], dO[SLOTS][D / SLAB][M<D>][SLAB];
   alignas(1024) half dS[2][N / SLAB][M<D>][SLAB];  // that of a tile is still read while that of the next is written
   alignas(1024) float terms[SLOTS][2][M<D>];       // L log2 e, then delta, of each query row
-  int2 places[PLACES];                             // of the query tiles: x the tile in the head, y its turn
+  int places[PLACES];                              // of the query tiles: which it is, ~ where no block has added before
   ptx::MBarrier keys_full, full[SLOTS];            // of K and V; of each slot
   ptx::MBarrier ds_full[2], ds_empty[2];           // of each dS
+  ptx::MBarrier turn_come[2], added[2], turn_passed[2];  // of every other query block
 };
 
-// --- L log2 e and delta of each query row, bounds of dS, zeros for dQ's sums and turns ---------------------------
+// --- L log2 e and delta of each query row, bounds of dS, zeros for the turns ---------------------------
 template <int M, int D>
 __global__ void __launch_bounds__(ROW_THREADS)
     row_terms(const half* out, const half* dout, const half* v, const float* L, float* __restrict__ terms,
-              float2* __restrict__ bounds, float* __restrict__ dq_sum, unsigned* __restrict__ turns, int S) {
+              float2* __restrict__ bounds, unsigned* __restrict__ turns, int S) {
   ptx::grid_dependency_wait();
   ptx::launch_dependents();
-  find_row_terms<M, D>(out, dout, v, L, terms, bounds, dq_sum, S);
+  find_row_terms<M, D>(out, dout, v, L, terms, bounds, nullptr, S);
   const std::size_t block = blockIdx.x * std::size_t(gridDim.y) + blockIdx.y;
-  if (threadIdx.x < COUNTERS && block % ROW_BLOCKS<M, D> == 0)
-    turns[block / ROW_BLOCKS<M, D> * COUNTERS + threadIdx.x] = 0;
+  if (threadIdx.x == 0 && block % ROW_BLOCKS<M, D> == 0) turns[block / ROW_BLOCKS<M, D>] = 0;
 }
 
 // --- all gradients: a block for N keys and, of `parts` that share them, for its part of the query tiles -----------
@@ -100,7 +102,7 @@ __global__ void __launch_bounds__(THREADS, 1)
             own_tiles = (schedule.causal ? schedule.n - key_block : schedule.n) * BLOCK_TILES;
   const int first = own_tiles * part / parts, tiles = own_tiles * (part + 1) / parts - first;  // perhaps none
   terms += std::size_t(head) * all_tiles * 2 * M;
-  turns += std::size_t(head) * all_tiles * COUNTERS + warp % 4;
+  turns += std::size_t(head) * all_tiles;
   dq_sum += (apart ? std::size_t(key_block) * heads + head : head) * all_tiles * M * D + threadIdx.x % GROUP * 4;
   dk += std::size_t(head) * S * D, dv += std::size_t(head) * S * D;
   bounds += std::size_t(head) * all_tiles * ROW_BLOCKS<M, D>;
@@ -112,18 +114,21 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (t >= tiles) return;
     const int slot = t % SLOTS, query = schedule.query(key_block, (first + t) / BLOCK_TILES);
     const int tile = query * BLOCK_TILES + (first + t) % BLOCK_TILES, row = tile * M;
-    smem.places[t % PLACES] = make_int2(tile, schedule.before(key_block, query));
+    smem.places[t % PLACES] = schedule.before(key_block, query) == 0 ? ~tile : tile;
     ptx::mbarrier_arrive_expect_tx(smem.full[slot], sizeof smem.Q[0] + sizeof smem.dO[0] + sizeof smem.terms[0]);
     ptx::tma_load_4d(smem.Q[slot], q, 0, row, 0, head, smem.full[slot]);
     ptx::bulk_load(smem.terms[slot], terms + row * 2, sizeof smem.terms[0], smem.full[slot]);
     ptx::tma_load_4d(smem.dO[slot], dout, 0, row, 0, head, smem.full[slot]);
   };
   float2 bound = {};  // of dS; the warps that need it find it while another one requests
-  if (threadIdx.x == GROUPS * GROUP) {
+  if (threadIdx.x == (GROUPS + 1) * GROUP) {
     ptx::mbarrier_init(smem.keys_full, 1);
     for (int slot = 0; slot < SLOTS; ++slot) ptx::mbarrier_init(smem.full[slot], 1);
-    for (int i = 0; i < 2; ++i)
+    for (int i = 0; i < 2; ++i) {
       ptx::mbarrier_init(smem.ds_full[i], GROUPS * 4), ptx::mbarrier_init(smem.ds_empty[i], 4);
+      ptx::mbarrier_init(smem.turn_come[i], 1), ptx::mbarrier_init(smem.added[i], 4);
+      ptx::mbarrier_init(smem.turn_passed[i], 1);
+    }
     ptx::fence_mbarrier_init();
     ptx::grid_dependency_wait();
     ptx::mbarrier_arrive_expect_tx(smem.keys_full, sizeof smem.K + sizeof smem.V);
@@ -135,50 +140,82 @@ __global__ void __launch_bounds__(THREADS, 1)
   __syncthreads();
   const float unit = ds_unit(bound), inverse = inverse_unit(unit);
   if (threadIdx.x == 0 && part == 0 && k0 == 0) units[head] = unit;  // by one block, for the last kernel
+
+  // --- The last warpgroup: a warp requests tiles, one waits for turns to add to dQ, one passes them on -------
+  const int turns_to_take = apart ? 0 : own_tiles / BLOCK_TILES;
+  if (group == GROUPS + 1) {
+    ptx::registers_release<LAST_REGISTERS>();
+    if (lane != 0) return;
+    if (warp % 4 == 0)
+      for (int t = 0; t + 2 < tiles; ++t) {
+        ptx::mbarrier_wait(smem.ds_full[t % 2], t / 2 % 2);
+        request(t + 2);  // both are done with tile t - 1
+      }
+    if (warp % 4 == 1)
+      for (int i = 0; i < turns_to_take; ++i) {
+        const int query = schedule.query(key_block, i);
+        while (ptx::ld_acquire_gpu(turns + query * BLOCK_TILES) != unsigned(schedule.before(key_block, query)))
+          continue;
+        if (i >= 2) ptx::mbarrier_wait(smem.turn_passed[i % 2], (i - 2) / 2 % 2);
+        ptx::mbarrier_arrive(smem.turn_come[i % 2]);
+      }
+    if (warp % 4 == 2)
+      for (int i = 0; i < turns_to_take; ++i) {
+        ptx::mbarrier_wait(smem.added[i % 2], i / 2 % 2);
+        ptx::red_release_gpu_add(turns + schedule.query(key_block, i) * BLOCK_TILES, 1);
+        ptx::mbarrier_arrive(smem.turn_passed[i % 2]);
+      }
+    return;
+  }
   ptx::mbarrier_wait(smem.keys_full, 0);
 
   // --- The third warpgroup: dQ of each tile, from this block's keys -----------------------------------------
   if (group == GROUPS) {
     ptx::registers_release<DQ_REGISTERS>();
+    // dQ^T = K^T dS^T. The tile's parts have query rows of their own at D = 64, columns of D at D = 128: there the first
+    // part's K^T is held.
+    unsigned held[HELD / 16][4];
+#pragma unroll
+    for (int n = 0; n < HELD; n += 16)
+      ptx::ldmatrix_x4_trans(held[n / 16],
+                             swizzled(smem.K, n + lane / 16 * 8 + lane % 8, warp % 4 * STRIPE + lane / 8 % 2 * 8));
     for (int t = 0; t < tiles; ++t) {
       ptx::mbarrier_wait(smem.ds_full[t % 2], t / 2 % 2);
-      if (threadIdx.x % GROUP == 0) request(t + 2);  // both are done with tile t - 1
-      const auto [tile, before] = smem.places[t % PLACES];
-      float* const sums = dq_sum + tile * M * D;
-      unsigned* const turn = turns + tile / BLOCK_TILES * BLOCK_TILES * COUNTERS;
+      const int place = smem.places[t % PLACES];
+      float* const sums = dq_sum + tile_at(place) * M * D;
+      const int turn = t / BLOCK_TILES;  // which of those of this block
 #pragma unroll
       for (int dq_part = 0; dq_part < DQ_PARTS; ++dq_part) {
-        // At D = 64 it has rows of its own, at D = 128 columns.
         const int row = D == 64 ? dq_part * DQ_ROWS : 0, column = D == 64 ? 0 : dq_part * DQ_COLS;
-        float dQ[DQ_COLS / 8][4];
-        ptx::wgmma_fence();  // dQ = dS K: A [64][N] K-major and B [N][64] MN-major
+        float dQ[DQ_ROWS / 8][4];
+        ptx::wgmma_fence();  // A [64][N] MN-major, or from registers, and B [N][64] K-major
 #pragma unroll
-        for (int n = 0; n < N; n += 16)
-          ptx::wgmma<ptx::MN_MAJOR>(dQ, ptx::descriptor(smem.dS[t % 2], row, n), ptx::descriptor(smem.K, n, column),
-                                    n > 0);
+        for (int n = 0; n < N; n += 16) {
+          const ptx::Descriptor b = ptx::descriptor(smem.dS[t % 2], row, n);
+          if (n < HELD && column == 0)
+            ptx::wgmma<ptx::K_MAJOR>(dQ, held[n % HELD / 16], b, n > 0);
+          else
+            ptx::wgmma<ptx::K_MAJOR, ptx::MN_MAJOR>(dQ, ptx::descriptor(smem.K, n, column), b, n > 0);
+        }
         ptx::wgmma_commit();
-        if (!apart && dq_part == 0 && tile % BLOCK_TILES == 0 && lane == 0)
-          while (ptx::ld_acquire_gpu(turn) != unsigned(before)) continue;  // until they have added their parts
+        if (!apart && dq_part == 0 && t % BLOCK_TILES == 0) ptx::mbarrier_wait(smem.turn_come[turn % 2], turn / 2 % 2);
         ptx::wgmma_wait<0>();
-        ptx::fence_registers(dQ);
+        ptx::fence_registers(dQ), ptx::fence_registers(held);
         __syncwarp();
         if (dq_part == DQ_PARTS - 1 && lane == 0) ptx::mbarrier_arrive(smem.ds_empty[t % 2]);
-          // Four accumulators of each lane side by side, as one addition takes them; round_sums puts them in place.
+        // Four accumulators of each lane side by side, as one addition takes them; round_sums puts them in place.
+        float* const to = sums + dq_part * DQ_SIZE;
+        if (apart || place < 0)
+          store_part(to, dQ);
+        else
 #pragma unroll
-        for (int n = 0; n < DQ_COLS / 8; ++n) {
-          float* const to = sums + dq_part * DQ_SIZE + n * 4 * GROUP;
-          if (apart)
-            *reinterpret_cast<float4*>(to) = make_float4(dQ[n][0], dQ[n][1], dQ[n][2], dQ[n][3]);
-          else
-            ptx::red_add_v4(to, dQ[n]);
-        }
+          for (int n = 0; n < DQ_ROWS / 8; ++n) ptx::red_add_v4(to + n * 4 * GROUP, dQ[n]);
       }
-      if (apart || (tile + 1) % BLOCK_TILES != 0) continue;
-      // A warp adds to the same elements in every block: it waits and passes its turn on without the other warps.
+      if (apart || (t + 1) % BLOCK_TILES != 0) continue;
       __syncwarp();
-      if (lane == 0) ptx::red_release_gpu_add(turn, 1);
+      if (lane == 0) ptx::mbarrier_arrive(smem.added[turn % 2]);
     }
-    if (parts == 1) ptx::barrier_arrive(1, THREADS);
+    if (parts == 1) ptx::barrier_arrive(1, (GROUPS + 1) * GROUP);
     return;
   }
   ptx::registers_take<REGISTERS>();
@@ -203,9 +240,13 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int m = 0; m < M; m += 16) ptx::wgmma<ptx::MN_MAJOR>(to, weights[m / 16], ptx::descriptor(rows, m, 0));
     ptx::wgmma_commit();
   };
-  const auto begin_s = [&](int t) {  // S^T of tile t, once it is there
+  float2 L[M / 8];                   // L log2 e of the lane's columns
+  const auto begin_s = [&](int t) {  // S^T of tile t, once it is there; L is loaded meanwhile
     ptx::mbarrier_wait(smem.full[t % SLOTS], t / SLOTS % 2);
     begin_scores(s, smem.K, smem.Q[t % SLOTS]);
+#pragma unroll
+    for (int m = 0; m < M / 8; ++m)
+      L[m] = *reinterpret_cast<const float2*>(&smem.terms[t % SLOTS][0][8 * m + first_column]);
   };
 
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
@@ -218,12 +259,12 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int slot = t % SLOTS;
 
     // P^T = exp(S^T - L). Only a tile on the diagonal or at an end has anything to hide.
-    const float *const L = &smem.terms[slot][0][first_column], *const delta = &smem.terms[slot][1][first_column];
+    const float* const delta = &smem.terms[slot][1][first_column];
 #pragma unroll
     for (int m = 0; m < M / 8; ++m)
 #pragma unroll
-      for (int e = 0; e < 4; ++e) s[m][e] = fmaf(s[m][e], scale_log2, -L[8 * m + e % 2]);
-    const int q0 = smem.places[t % PLACES].x * M;
+      for (int e = 0; e < 4; ++e) s[m][e] = fmaf(s[m][e], scale_log2, e % 2 == 0 ? -L[m].x : -L[m].y);
+    const int q0 = tile_at(smem.places[t % PLACES]) * M;
     if (q0 + M > S || k0 + N > S || (schedule.causal && q0 < k0 + N - 1) || unit != 1.0f) {
 #pragma unroll
       for (int m = 0; m < M / 8; ++m)
@@ -279,15 +320,10 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int key = k0 + group * GROUP_KEYS;
     if (key >= S) return;
     const std::size_t at = ((std::size_t(part) * heads + head) * all_tiles * M + key) * D + threadIdx.x % GROUP * 4;
-#pragma unroll
-    for (int d = 0; d < D / 8; ++d) {
-      const float(&dk4)[4] = dK[d], (&dv4)[4] = dV[d];
-      *reinterpret_cast<float4*>(dk_parts + at + d * 4 * GROUP) = make_float4(dk4[0], dk4[1], dk4[2], dk4[3]);
-      *reinterpret_cast<float4*>(dv_parts + at + d * 4 * GROUP) = make_float4(dv4[0], dv4[1], dv4[2], dv4[3]);
-    }
+    store_part(dk_parts + at, dK), store_part(dv_parts + at, dV);
     return;
   }
-  ptx::barrier_sync(1, THREADS);  // all are done with K and V
+  ptx::barrier_sync(1, (GROUPS + 1) * GROUP);  // all are done with K and V
 #pragma unroll
   for (int h = 0; h < 2; ++h)
     for (int d = 0; d < D / 8; ++d) {
@@ -313,55 +349,31 @@ __global__ void __launch_bounds__(DQ_PARTS* GROUP)
                int S, float scale, bool causal) {
   ptx::grid_dependency_wait();
   ptx::launch_dependents();
-  constexpr int M = ::M<D>, VECTORS = DQ_COLS / 8 / SUM_BLOCKS;  // VECTORS: of four floats, of a thread
-  const int group = threadIdx.x / GROUP, warp = threadIdx.x % GROUP / 32, lane = threadIdx.x % 32;
+  constexpr int M = ::M<D>, COLUMNS = DQ_COLS / 8 / SUM_BLOCKS;  // of a part, eights of them, by a block
   const int tile = blockIdx.y / SUM_BLOCKS, tiles = gridDim.y / SUM_BLOCKS, head = blockIdx.x;  // y and z end at 65535
-  const int first = blockIdx.y % SUM_BLOCKS * VECTORS, gradient = blockIdx.z;                   // 0 dQ, 1 dK, 2 dV
-  const float* sums = gradient == 0 ? dq_sum : gradient == 1 ? dk_parts : dv_parts;
-  sums += ((std::size_t(head) * tiles + tile) * DQ_PARTS + group) * DQ_SIZE + (first * GROUP + threadIdx.x % GROUP) * 4;
-  const int row0 = tile * M + (D == 64 ? group * DQ_ROWS : 0) + warp * STRIPE + lane / 4;
-  const int col0 = (D == 64 ? 0 : group * DQ_COLS) + first * 8 + lane % 4 * 2;
-  half* const to = (gradient == 0 ? dq : gradient == 1 ? dk : dv) + std::size_t(head) * S * D;
-  const float factor = gradient == 2 ? 1.0f : scale * units[head];
+  const int part = threadIdx.x / GROUP, first = blockIdx.y % SUM_BLOCKS * COLUMNS,
+            gradient = blockIdx.z;  // 0 dQ, 1 dK, 2 dV
+  const int row = tile * M + (D == 64 ? part * DQ_ROWS : 0), column = D == 64 ? 0 : part * DQ_COLS;
+  const std::size_t at = ((std::size_t(head) * tiles + tile) * DQ_PARTS + part) * DQ_SIZE,
+                    head_at = std::size_t(head) * S * D, stride = std::size_t(heads) * tiles * M * D;
   // Parts of dQ: under a causal mask the tile's own keys are the last that have stored one.
-  const int count = gradient > 0 ? parts : !apart ? 1 : (causal ? tile : tiles - 1) * M / N + 1;
-  float4 sum[VECTORS] = {};
-#pragma unroll 4
-  for (int part = 0; part < count; ++part)
-#pragma unroll
-    for (int i = 0; i < VECTORS; ++i) {
-      const std::size_t at = std::size_t(part) * heads * tiles * M * D + i * 4 * GROUP;
-      const float4 x = *reinterpret_cast<const float4*>(sums + at);
-      sum[i].x += x.x, sum[i].y += x.y, sum[i].z += x.z, sum[i].w += x.w;
-    }
-#pragma unroll
-  for (int i = 0; i < VECTORS; ++i) {
-    half* const here = to + std::size_t(row0) * D + col0 + i * 8;
-    if (row0 < S) store2(here, sum[i].x * factor, sum[i].y * factor);
-    if (row0 + 8 < S) store2(here + 8 * D, sum[i].z * factor, sum[i].w * factor);
-  }
+  const int dq_parts = !apart ? 1 : (causal ? tile : tiles - 1) * M / N + 1;
+  if (gradient == 0)
+    round_transposed<D>(dq_sum + at, dq_parts, stride, first, dq + head_at, row, column, S, scale * units[head]);
+  else
+    round_part<D>((gradient == 1 ? dk_parts : dv_parts) + at, parts, stride, first, (gradient == 1 ? dk : dv) + head_at,
+                  row, column, S, gradient == 1 ? scale * units[head] : 1.0f);
 }
 
 // --- workspace -------------------------------------------------------------------------------------------
-// Blocks that share the queries of a small problem's key block; 0: the problem is not small. As many as leave each an SM,
-// where that makes the longest walk three tiles shorter at least, about what the parts of dK and dV cost (measured).
-template <int D>
-int small_parts(const Shape& s) {
-  const int key_blocks = std::max(ceil_div(s.S, N), 1), heads = std::max(s.B * s.H, 1),
-            tiles = key_blocks * BLOCK_TILES<D>;
-  if (key_blocks > MOST_APART || heads > SPREAD / key_blocks) return 0;
-  const int most = std::min(SPREAD / heads / key_blocks, tiles);
-  return tiles - ceil_div(tiles, most) >= 3 ? most : 1;
-}
-
 struct Workspace {
-  half* out;        // [B, H, S, D], which the forward pass has saved
-  float* L;         // [B, H, S], it too
-  float* terms;     // [B, H, tiles, 2, M]
-  float2* bounds;   // [B, H, tiles, ROW_BLOCKS]
-  float* units;     // [B, H]
-  float* dq_sum;    // [B, H, tiles, M * D]; apart: [key blocks] of these
-  unsigned* turns;  // [B, H, tiles, COUNTERS]: how many blocks have added; a query block has those of its first tile
+  half* out;                   // [B, H, S, D], which the forward pass has saved
+  float* L;                    // [B, H, S], it too
+  float* terms;                // [B, H, tiles, 2, M]
+  float2* bounds;              // [B, H, tiles, ROW_BLOCKS]
+  float* units;                // [B, H]
+  float* dq_sum;               // [B, H, tiles, M * D]; apart: [key blocks] of these
+  unsigned* turns;             // [B, H, tiles]: how many blocks have added; a query block has those of its first tile
   float *dk_parts, *dv_parts;  // [parts][B, H, tiles, M * D] each, where parts is more than 1
   std::size_t end;
 };
@@ -370,7 +382,8 @@ template <int D>
 Workspace parts_of(const void* workspace, const Shape& s) {
   Parts parts(workspace);
   const std::size_t heads = std::size_t(s.B) * s.H, key_blocks = ceil_div(s.S, N);
-  const std::size_t tiles = heads * key_blocks * BLOCK_TILES<D>, small = small_parts<D>(s);
+  const std::size_t tiles = heads * key_blocks * BLOCK_TILES<D>,
+                    small = small_parts(key_blocks, heads, key_blocks * BLOCK_TILES<D>);
   const std::size_t of_parts = small > 1 ? small * tiles * M<D> * D : 0;
   return {parts.take<half>(s.elements()),
           parts.take<float>(s.rows()),
@@ -378,7 +391,7 @@ Workspace parts_of(const void* workspace, const Shape& s) {
           parts.take<float2>(tiles * ROW_BLOCKS<M<D>, D>),
           parts.take<float>(heads),
           parts.take<float>(tiles * M<D> * D * (small ? key_blocks : 1)),
-          parts.take<unsigned>(tiles * COUNTERS),
+          parts.take<unsigned>(tiles),
           parts.take<float>(of_parts),
           parts.take<float>(of_parts),
           parts.end()};
@@ -394,7 +407,7 @@ cudaError_t launch(const BackwardArgs& a) {
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   const auto [B, H, S, _, causal] = a.shape;
   const int heads = B * H, key_blocks = ceil_div(S, N), tiles = key_blocks * BLOCK_TILES<D>;
-  const int small = small_parts<D>(a.shape), parts = std::max(small, 1);
+  const int small = small_parts(key_blocks, heads, tiles), parts = std::max(small, 1);
   int device = 0, multiprocessors = 0;
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
@@ -413,7 +426,7 @@ cudaError_t launch(const BackwardArgs& a) {
   };
   cudaLaunchConfig_t how = config(dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0);
   if (const cudaError_t error =
-          cudaLaunchKernelEx(&how, row_terms<M, D>, w.out, a.dout, a.v, w.L, w.terms, w.bounds, w.dq_sum, w.turns, S))
+          cudaLaunchKernelEx(&how, row_terms<M, D>, w.out, a.dout, a.v, w.L, w.terms, w.bounds, w.turns, S))
     return error;
   how = config(dim3(key_blocks * schedule.together * parts, ceil_div(heads, schedule.together)), THREADS, BYTES);
   if (const cudaError_t error =
