@@ -44,35 +44,11 @@ __global__ void __launch_bounds__(ROW_THREADS)
   find_row_terms<M, D>(out, dout, v, L, terms, bounds, dq_sum, S);
 }
 
-// --- behind: dQ from the sums that b4, b5 and b6 add to, which lie as a warpgroup has them: a tile is two parts of 64 x 64,
+// --- behind: dQ from sums, which lie as a warpgroup has them: a tile is two parts of 64 x 64,
 // at D = 64 one below the other, at D = 128 side by side; a part is [8 columns after 8][thread][4 accumulators] ----------
 
 inline constexpr int DQ_ROWS = 64, DQ_COLS = 64, DQ_SIZE = DQ_ROWS * DQ_COLS;  // of a part, which a warpgroup makes
 inline constexpr int DQ_PARTS = 2;                                             // of a tile
-
-// By a warpgroup for each part of a tile: dQ, scaled, rounded, and in place. dq_sum: [B, H, tiles, M * D]; units: [B, H].
-template <int M, int D>
-__global__ void __launch_bounds__(DQ_PARTS * 128)
-    round_sums(const float* __restrict__ dq_sum, const float* __restrict__ units, half* __restrict__ dq, int H, int S,
-               float scale) {
-  const int part = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
-  const std::size_t head = std::size_t(blockIdx.z) * H + blockIdx.y;
-  const float* sums = dq_sum + ((head * gridDim.x + blockIdx.x) * DQ_PARTS + part) * DQ_SIZE + threadIdx.x % 128 * 4;
-  const int row0 = blockIdx.x * M + (D == 64 ? part * DQ_ROWS : 0) + warp * 16 + lane / 4;
-  const int col0 = (D == 64 ? 0 : part * DQ_COLS) + lane % 4 * 2;
-  dq += head * S * D;
-  scale *= units[head];
-#pragma unroll
-  for (int n = 0; n < DQ_COLS / 8; ++n)
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const float2 sum = *reinterpret_cast<const float2*>(sums + n * 4 * 128 + 2 * h);
-      const int row = row0 + 8 * h;
-      if (row < S) store2(dq + std::size_t(row) * D + col0 + 8 * n, sum.x * scale, sum.y * scale);
-    }
-}
-
-// --- the same from the transpose of dQ, and from parts that several blocks have stored ------------------------------------
 
 // The sums of `count` parts, `stride` floats apart, each of two vectors that are `step` vectors apart.
 __device__ __forceinline__ void add_parts(float4 (&sum)[2], const float* parts, int step, int count,
@@ -125,6 +101,22 @@ __device__ __forceinline__ void round_transposed(const float* parts, int count, 
   if (row < S) store2(here, sum[0].x * scale, sum[1].x * scale), store2(here + 8, sum[0].z * scale, sum[1].z * scale);
   if (row + 1 < S)
     store2(here + D, sum[0].y * scale, sum[1].y * scale), store2(here + D + 8, sum[0].w * scale, sum[1].w * scale);
+}
+
+// By a warpgroup for each part of a tile: dQ, scaled, rounded, and in place, from the sums of b4, or from those of the
+// transpose, of b5 and b6. dq_sum: [B, H, tiles, M * D]; units: [B, H].
+template <int M, int D, bool TRANSPOSED = false>
+__global__ void __launch_bounds__(DQ_PARTS * 128)
+    round_sums(const float* __restrict__ dq_sum, const float* __restrict__ units, half* __restrict__ dq, int H, int S,
+               float scale) {
+  const int part = threadIdx.x / 128;
+  const std::size_t head = std::size_t(blockIdx.z) * H + blockIdx.y;
+  const float* const sums = dq_sum + ((head * gridDim.x + blockIdx.x) * DQ_PARTS + part) * DQ_SIZE;
+  const int row = blockIdx.x * M + (D == 64 ? part * DQ_ROWS : 0), column = D == 64 ? 0 : part * DQ_COLS;
+  constexpr auto round = TRANSPOSED ? round_transposed<D> : round_part<D>;
+#pragma unroll
+  for (int first = 0; first < DQ_COLS / 8; first += 2)
+    round(sums, 1, 0, first, dq + head * S * D, row, column, S, scale * units[head]);
 }
 
 }  // namespace lab

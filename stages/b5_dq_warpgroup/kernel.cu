@@ -34,12 +34,13 @@ using namespace lab;
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int GROUPS = 2;   // of keys; one more makes dQ
 constexpr int THREADS = (GROUPS + 1) * GROUP;
-constexpr int REGISTERS = 216, DQ_REGISTERS = 72;  // per thread of a warpgroup of keys; of dQ
+constexpr int REGISTERS = 208, DQ_REGISTERS = 88;  // per thread of a warpgroup of keys; of dQ
 constexpr int GROUP_KEYS = 64;                     // rows of a warpgroup's products
 constexpr int STRIPE = 16;                         // of those, a warp's
 constexpr int N = GROUPS * GROUP_KEYS;             // keys per block
 constexpr int SLOTS = 3;                           // of query tiles: one is used, one is there, one is on its way
 constexpr int BLOCKS_TOGETHER = 256;               // of as many heads as that takes, started by turns
+constexpr int HELD = 64;                           // keys whose K^T stays in registers as an operand of dQ^T
 template <int D>
 constexpr int M = D == 64 ? 128 : 64;  // query rows per tile
 static_assert(DQ_PARTS * DQ_SIZE == M<64> * 64 && DQ_PARTS * DQ_SIZE == M<128> * 128,
@@ -113,29 +114,39 @@ __global__ void __launch_bounds__(THREADS, 1)
   // --- The third warpgroup: dQ of each tile, from this block's keys -----------------------------------------
   if (group == GROUPS) {
     ptx::registers_release<DQ_REGISTERS>();
+    // dQ^T = K^T dS^T. A tile's parts have query rows of their own at D = 64, columns of D at D = 128: there the first
+    // part's K^T is held.
+    unsigned held[HELD / 16][4];
+#pragma unroll
+    for (int n = 0; n < HELD; n += 16)
+      ptx::ldmatrix_x4_trans(held[n / 16],
+                             swizzled(smem.K, n + lane / 16 * 8 + lane % 8, warp % 4 * STRIPE + lane / 8 % 2 * 8));
     for (int t = 0; t < tiles; ++t) {
       ptx::mbarrier_wait(smem.ds_full[t % 2], t / 2 % 2);
       if (threadIdx.x % GROUP == 0) request(t + 2);  // both are done with tile t - 1
 #pragma unroll
       for (int part = 0; part < DQ_PARTS; ++part) {
-        // At D = 64 a part has rows of its own, at D = 128 columns.
         const int row = D == 64 ? part * DQ_ROWS : 0, column = D == 64 ? 0 : part * DQ_COLS;
-        float dQ[DQ_COLS / 8][4];
-        ptx::wgmma_fence();  // dQ = dS K: A [64][N] K-major and B [N][64] MN-major
+        float dQ[DQ_ROWS / 8][4];
+        ptx::wgmma_fence();  // A [64][N] MN-major, or from registers, and B [N][64] K-major
 #pragma unroll
-        for (int n = 0; n < N; n += 16)
-          ptx::wgmma<ptx::MN_MAJOR>(dQ, ptx::descriptor(smem.dS[t % 2], row, n), ptx::descriptor(smem.K, n, column),
-                                    n > 0);
+        for (int n = 0; n < N; n += 16) {
+          const ptx::Descriptor b = ptx::descriptor(smem.dS[t % 2], row, n);
+          if (n < HELD && column == 0)
+            ptx::wgmma<ptx::K_MAJOR>(dQ, held[n % HELD / 16], b, n > 0);
+          else
+            ptx::wgmma<ptx::K_MAJOR, ptx::MN_MAJOR>(dQ, ptx::descriptor(smem.K, n, column), b, n > 0);
+        }
         ptx::wgmma_commit();
         ptx::wgmma_wait<0>();
-        ptx::fence_registers(dQ);
+        ptx::fence_registers(dQ), ptx::fence_registers(held);
         if (part == DQ_PARTS - 1) {
           __syncwarp();
           if (lane == 0) ptx::mbarrier_arrive(smem.ds_empty[t % 2]);
         }
         // Four accumulators of each lane side by side, as one addition takes them; round_sums puts them in place.
 #pragma unroll
-        for (int n = 0; n < DQ_COLS / 8; ++n)
+        for (int n = 0; n < DQ_ROWS / 8; ++n)
           ptx::red_add_v4(dq_sum + t * M * D + part * DQ_SIZE + n * 4 * GROUP, dQ[n]);
       }
     }
@@ -164,9 +175,13 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int m = 0; m < M; m += 16) ptx::wgmma<ptx::MN_MAJOR>(to, weights[m / 16], ptx::descriptor(rows, m, 0));
     ptx::wgmma_commit();
   };
-  const auto begin_s = [&](int t) {  // S^T of tile t, once it is there
+  float2 L[M / 8];                   // L log2 e of the lane's columns
+  const auto begin_s = [&](int t) {  // S^T of tile t, once it is there; L is loaded meanwhile
     ptx::mbarrier_wait(smem.full[t % SLOTS], t / SLOTS % 2);
     begin_scores(s, smem.K, smem.Q[t % SLOTS]);
+#pragma unroll
+    for (int m = 0; m < M / 8; ++m)
+      L[m] = *reinterpret_cast<const float2*>(&smem.terms[t % SLOTS][0][8 * m + first_column]);
   };
 
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
@@ -177,11 +192,11 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int slot = t % SLOTS;
 
     // P^T = exp(S^T - L). Only a tile on the diagonal or at an end has anything to hide.
-    const float *const L = &smem.terms[slot][0][first_column], *const delta = &smem.terms[slot][1][first_column];
+    const float* const delta = &smem.terms[slot][1][first_column];
 #pragma unroll
     for (int m = 0; m < M / 8; ++m)
 #pragma unroll
-      for (int e = 0; e < 4; ++e) s[m][e] = fmaf(s[m][e], scale_log2, -L[8 * m + e % 2]);
+      for (int e = 0; e < 4; ++e) s[m][e] = fmaf(s[m][e], scale_log2, e % 2 == 0 ? -L[m].x : -L[m].y);
     const int q0 = (first_tile + t) * M;
     if (q0 + M > S || k0 + N > S || (causal && q0 < k0 + N - 1) || unit != 1.0f) {
 #pragma unroll
@@ -297,7 +312,7 @@ cudaError_t launch(const BackwardArgs& a) {
                                                                                        w.bounds, w.dq_sum, S);
   gradients<D><<<dim3(together, key_blocks, ceil_div(heads, together)), THREADS, BYTES, a.stream>>>(
       q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, a.dk, a.dv, heads, S, a.scale, causal);
-  round_sums<M, D><<<dim3(tiles, H, B), DQ_PARTS * GROUP, 0, a.stream>>>(w.dq_sum, w.units, a.dq, H, S, a.scale);
+  round_sums<M, D, true><<<dim3(tiles, H, B), DQ_PARTS * GROUP, 0, a.stream>>>(w.dq_sum, w.units, a.dq, H, S, a.scale);
   return cudaGetLastError();
 }
 

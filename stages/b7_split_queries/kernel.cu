@@ -35,12 +35,13 @@ using namespace lab;
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int GROUPS = 2;   // of keys; one more makes dQ
 constexpr int THREADS = (GROUPS + 1) * GROUP;
-constexpr int REGISTERS = 216, DQ_REGISTERS = 72;  // per thread of a warpgroup of keys; of dQ
+constexpr int REGISTERS = 208, DQ_REGISTERS = 88;  // per thread of a warpgroup of keys; of dQ
 constexpr int GROUP_KEYS = 64;                     // rows of a warpgroup's products
 constexpr int STRIPE = 16;                         // of those, a warp's
 constexpr int N = GROUPS * GROUP_KEYS;             // keys per block
 constexpr int SLOTS = 3;                           // of query tiles: one is used, one is there, one is on its way
 constexpr int BLOCKS_TOGETHER = 256;               // of as many heads as that takes, started by turns
+constexpr int HELD = 64;                           // keys whose K^T stays in registers as an operand of dQ^T
 constexpr int SUM_BLOCKS = 4;                      // that round a tile of sums, some columns each
 template <int D>
 constexpr int M = D == 64 ? 128 : 64;  // query rows per tile
@@ -116,29 +117,39 @@ __global__ void __launch_bounds__(THREADS, 1)
   // --- The third warpgroup: dQ of each tile, from this block's keys -----------------------------------------
   if (group == GROUPS) {
     ptx::registers_release<DQ_REGISTERS>();
+    // dQ^T = K^T dS^T. A tile's parts have query rows of their own at D = 64, columns of D at D = 128: there the first
+    // part's K^T is held.
+    unsigned held[HELD / 16][4];
+#pragma unroll
+    for (int n = 0; n < HELD; n += 16)
+      ptx::ldmatrix_x4_trans(held[n / 16],
+                             swizzled(smem.K, n + lane / 16 * 8 + lane % 8, warp % 4 * STRIPE + lane / 8 % 2 * 8));
     for (int t = 0; t < tiles; ++t) {
       ptx::mbarrier_wait(smem.ds_full[t % 2], t / 2 % 2);
       if (threadIdx.x % GROUP == 0) request(t + 2);  // both are done with tile t - 1
 #pragma unroll
       for (int dq_part = 0; dq_part < DQ_PARTS; ++dq_part) {
-        // At D = 64 it has rows of its own, at D = 128 columns.
         const int row = D == 64 ? dq_part * DQ_ROWS : 0, column = D == 64 ? 0 : dq_part * DQ_COLS;
-        float dQ[DQ_COLS / 8][4];
-        ptx::wgmma_fence();  // dQ = dS K: A [64][N] K-major and B [N][64] MN-major
+        float dQ[DQ_ROWS / 8][4];
+        ptx::wgmma_fence();  // A [64][N] MN-major, or from registers, and B [N][64] K-major
 #pragma unroll
-        for (int n = 0; n < N; n += 16)
-          ptx::wgmma<ptx::MN_MAJOR>(dQ, ptx::descriptor(smem.dS[t % 2], row, n), ptx::descriptor(smem.K, n, column),
-                                    n > 0);
+        for (int n = 0; n < N; n += 16) {
+          const ptx::Descriptor b = ptx::descriptor(smem.dS[t % 2], row, n);
+          if (n < HELD && column == 0)
+            ptx::wgmma<ptx::K_MAJOR>(dQ, held[n % HELD / 16], b, n > 0);
+          else
+            ptx::wgmma<ptx::K_MAJOR, ptx::MN_MAJOR>(dQ, ptx::descriptor(smem.K, n, column), b, n > 0);
+        }
         ptx::wgmma_commit();
         ptx::wgmma_wait<0>();
-        ptx::fence_registers(dQ);
+        ptx::fence_registers(dQ), ptx::fence_registers(held);
         if (dq_part == DQ_PARTS - 1) {
           __syncwarp();
           if (lane == 0) ptx::mbarrier_arrive(smem.ds_empty[t % 2]);
         }
         // Four accumulators of each lane side by side, as one addition takes them; round_sums puts them in place.
 #pragma unroll
-        for (int n = 0; n < DQ_COLS / 8; ++n)
+        for (int n = 0; n < DQ_ROWS / 8; ++n)
           ptx::red_add_v4(dq_sum + t * M * D + dq_part * DQ_SIZE + n * 4 * GROUP, dQ[n]);
       }
     }
@@ -167,9 +178,13 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int m = 0; m < M; m += 16) ptx::wgmma<ptx::MN_MAJOR>(to, weights[m / 16], ptx::descriptor(rows, m, 0));
     ptx::wgmma_commit();
   };
-  const auto begin_s = [&](int t) {  // S^T of tile t, once it is there
+  float2 L[M / 8];                   // L log2 e of the lane's columns
+  const auto begin_s = [&](int t) {  // S^T of tile t, once it is there; L is loaded meanwhile
     ptx::mbarrier_wait(smem.full[t % SLOTS], t / SLOTS % 2);
     begin_scores(s, smem.K, smem.Q[t % SLOTS]);
+#pragma unroll
+    for (int m = 0; m < M / 8; ++m)
+      L[m] = *reinterpret_cast<const float2*>(&smem.terms[t % SLOTS][0][8 * m + first_column]);
   };
 
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
@@ -182,11 +197,11 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int slot = t % SLOTS;
 
     // P^T = exp(S^T - L). Only a tile on the diagonal or at an end has anything to hide.
-    const float *const L = &smem.terms[slot][0][first_column], *const delta = &smem.terms[slot][1][first_column];
+    const float* const delta = &smem.terms[slot][1][first_column];
 #pragma unroll
     for (int m = 0; m < M / 8; ++m)
 #pragma unroll
-      for (int e = 0; e < 4; ++e) s[m][e] = fmaf(s[m][e], scale_log2, -L[8 * m + e % 2]);
+      for (int e = 0; e < 4; ++e) s[m][e] = fmaf(s[m][e], scale_log2, e % 2 == 0 ? -L[m].x : -L[m].y);
     const int q0 = (first_tile + t) * M;
     if (q0 + M > S || k0 + N > S || (causal && q0 < k0 + N - 1) || unit != 1.0f) {
 #pragma unroll
@@ -243,12 +258,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int key = k0 + group * GROUP_KEYS;
     if (key >= S) return;
     const std::size_t at = ((std::size_t(part) * heads + head) * all_tiles * M + key) * D + threadIdx.x % GROUP * 4;
-#pragma unroll
-    for (int d = 0; d < D / 8; ++d) {
-      const float(&dk4)[4] = dK[d], (&dv4)[4] = dV[d];
-      *reinterpret_cast<float4*>(dk_parts + at + d * 4 * GROUP) = make_float4(dk4[0], dk4[1], dk4[2], dk4[3]);
-      *reinterpret_cast<float4*>(dv_parts + at + d * 4 * GROUP) = make_float4(dv4[0], dv4[1], dv4[2], dv4[3]);
-    }
+    store_part(dk_parts + at, dK), store_part(dv_parts + at, dV);
     return;
   }
   ptx::barrier_sync(1, THREADS);  // all are done with K and V
@@ -275,31 +285,18 @@ __global__ void __launch_bounds__(DQ_PARTS* GROUP)
     round_sums(const float* __restrict__ dq_sum, const float* __restrict__ units, const float* __restrict__ dk_parts,
                const float* __restrict__ dv_parts, half* __restrict__ dq, half* __restrict__ dk, half* __restrict__ dv,
                int parts, int heads, int S, float scale) {
-  constexpr int M = ::M<D>, VECTORS = DQ_COLS / 8 / SUM_BLOCKS;  // VECTORS: of four floats, of a thread
-  const int group = threadIdx.x / GROUP, warp = threadIdx.x % GROUP / 32, lane = threadIdx.x % 32;
+  constexpr int M = ::M<D>, COLUMNS = DQ_COLS / 8 / SUM_BLOCKS;  // of a part, eights of them, by a block
   const int tile = blockIdx.y / SUM_BLOCKS, tiles = gridDim.y / SUM_BLOCKS, head = blockIdx.x;  // y and z end at 65535
-  const int first = blockIdx.y % SUM_BLOCKS * VECTORS, gradient = blockIdx.z;                   // 0 dQ, 1 dK, 2 dV
-  const float* sums = gradient == 0 ? dq_sum : gradient == 1 ? dk_parts : dv_parts;
-  sums += ((std::size_t(head) * tiles + tile) * DQ_PARTS + group) * DQ_SIZE + (first * GROUP + threadIdx.x % GROUP) * 4;
-  const int row0 = tile * M + (D == 64 ? group * DQ_ROWS : 0) + warp * STRIPE + lane / 4;
-  const int col0 = (D == 64 ? 0 : group * DQ_COLS) + first * 8 + lane % 4 * 2;
-  half* const to = (gradient == 0 ? dq : gradient == 1 ? dk : dv) + std::size_t(head) * S * D;
-  const float factor = gradient == 2 ? 1.0f : scale * units[head];
-  float4 sum[VECTORS] = {};
-#pragma unroll 4
-  for (int part = 0; part < (gradient == 0 ? 1 : parts); ++part)
-#pragma unroll
-    for (int i = 0; i < VECTORS; ++i) {
-      const std::size_t at = std::size_t(part) * heads * tiles * M * D + i * 4 * GROUP;
-      const float4 x = *reinterpret_cast<const float4*>(sums + at);
-      sum[i].x += x.x, sum[i].y += x.y, sum[i].z += x.z, sum[i].w += x.w;
-    }
-#pragma unroll
-  for (int i = 0; i < VECTORS; ++i) {
-    half* const here = to + std::size_t(row0) * D + col0 + i * 8;
-    if (row0 < S) store2(here, sum[i].x * factor, sum[i].y * factor);
-    if (row0 + 8 < S) store2(here + 8 * D, sum[i].z * factor, sum[i].w * factor);
-  }
+  const int part = threadIdx.x / GROUP, first = blockIdx.y % SUM_BLOCKS * COLUMNS,
+            gradient = blockIdx.z;  // 0 dQ, 1 dK, 2 dV
+  const int row = tile * M + (D == 64 ? part * DQ_ROWS : 0), column = D == 64 ? 0 : part * DQ_COLS;
+  const std::size_t at = ((std::size_t(head) * tiles + tile) * DQ_PARTS + part) * DQ_SIZE,
+                    head_at = std::size_t(head) * S * D, stride = std::size_t(heads) * tiles * M * D;
+  if (gradient == 0)
+    round_transposed<D>(dq_sum + at, 1, stride, first, dq + head_at, row, column, S, scale * units[head]);
+  else
+    round_part<D>((gradient == 1 ? dk_parts : dv_parts) + at, parts, stride, first, (gradient == 1 ? dk : dv) + head_at,
+                  row, column, S, gradient == 1 ? scale * units[head] : 1.0f);
 }
 
 // --- workspace -------------------------------------------------------------------------------------------
