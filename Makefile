@@ -106,7 +106,7 @@ BEGUN := $(shell date +%s)
 # Sources of a kind are compiled as one text, with one anonymous namespace: two thirds of the time goes into headers that they share.
 all_in = $(wildcard $(1:%=%/*.cpp))
 # Half of what a test spends is in these; vectors change no bit of what they compute, for no order of additions changes.
-FAST := $(if $(GPU),,common/emulator/mma.cpp common/emulator/tensor_core.cpp) reference/attention.cpp reference/backward.cpp
+FAST := $(if $(GPU),,$(addprefix common/emulator/,mma.cpp tensor_core.cpp thread_clocks.cpp)) reference/attention.cpp reference/backward.cpp
 emulator := $(filter-out $(FAST),$(call all_in,common/emulator))
 core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
   $(patsubst %,checks/%.cpp,runner/library runner/run runner/forked bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
