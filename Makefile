@@ -106,15 +106,15 @@ BEGUN := $(shell date +%s)
 # Sources of a kind are compiled as one text, with one anonymous namespace: two thirds of the time goes into headers that they share.
 all_in = $(wildcard $(1:%=%/*.cpp))
 # Half of what a test spends is in these; vectors change no bit of what they compute, for no order of additions changes.
-FAST := $(if $(GPU),,common/emulator/mma.cpp common/emulator/tensor_core.cpp) reference/attention.cpp reference/backward.cpp
+FAST := $(if $(GPU),,$(addprefix common/emulator/,mma.cpp tensor_core.cpp thread_clocks.cpp)) reference/attention.cpp reference/backward.cpp
 emulator := $(filter-out $(FAST),$(call all_in,common/emulator))
-core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
-  $(patsubst %,checks/%.cpp,runner/library runner/run runner/forked bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
-# commands.so: all commands but a stage's test, which waits for the runner alone.
+core := $(call all_in,common checks/acceptance checks/races checks/fuzz $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
+  $(patsubst %,checks/%.cpp,runner/library runner/run runner/forked counters/floor bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
+# commands.so: all commands but a stage's test, which waits for the runner alone, and fuzz: sanitize runs no other.
 bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) reference/wrong_answers.cpp
 exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises $(if $(GPU),,checks/exercises/drills)))
-evidence_text := checks/runner/commands.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
-  $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
+evidence_text := checks/runner/commands.cpp $(filter-out $(core) $(if $(GPU),%/counters.cpp),\
+  $(call all_in,checks/bits checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
 search_text := $(call all_in,checks/search)
 MORE := bugs_text exercises_text evidence_text search_text
 # Linked to a checked CUDA file, beside the emulator; and the front end that rewrites it.
@@ -124,16 +124,16 @@ TEXTS := core $(if $(GPU),,emulator program frontend) $(MORE)
 object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
-# Tests that run no kernel: make sanitize check=quick leaves them out.
+# make sanitize check=quick leaves out tests that run no kernel, and the commands in commands.so, which no other test asks for.
 HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts conf evolve reference% trace expected gpu_fit npy pattern validator learners_rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp checks/tests/test_*.cu))) \
-  $(CORE_OBJ) $(MORE_OBJ)
+  $(CORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(MORE_OBJ))
 # Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of four files, calls or arithmetic are optimised.
 LINES := $(if $(SANITIZE),-g1,-g0)
 $(B)/obj/%: OPTIMISE = -O1 $(LINES)
 $(call object,emulator): OPTIMISE = $(if $(SANITIZE),-O1) $(LINES)
 $(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
-$(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
+$(B)/obj/checks/tests/% $(B)/obj/checks/runner/main.o: OPTIMISE = -O0 -g1
 $(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected reference)): OPTIMISE = -O1 -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
 $(MORE_OBJ): POSITION := -fPIC $(if $(SANITIZE),-O0)
@@ -191,7 +191,7 @@ build/gpu/probe_%: checks/probes/probe.cu $(PROBED) $(wildcard checks/probes/*.*
 RUN_NOTHING := help list clean check check-builds show-bug edit-bug save-bug unit sanitize evolve-labs probe exercise hint predict try solution grade
 RUNNING := $(filter-out $(RUN_NOTHING) $(if $(n),racecheck counters trace),$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)
-$(filter-out $(if $(and $(STAGE),$(if $(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
+$(filter-out sanitized $(if $(and $(STAGE),$(if $(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
 help: ## make | what can be done here
 	@sh checks/scripts/help.sh Makefile
 list: ## make list | every stage, its idea, its bugs, its names in the notes

@@ -27,8 +27,8 @@ namespace {
 
 CaseResult run_here(std::size_t number);
 
-// Many a launch has fewer blocks than the machine has cores, so cases run side by side. One with the same inputs as the case
-// before it runs in the same process, which has them.
+// Many a launch has fewer blocks than the machine has cores, so cases run side by side, several in a process: it touches its memory, of
+// hundreds of stacks, once. One with the same inputs as the case before it runs in the same process, which has them.
 class SideBySide {
  public:
   explicit SideBySide(const std::vector<Case>& cases)
@@ -53,8 +53,11 @@ class SideBySide {
 
  private:
   static std::vector<std::size_t> groups(const std::vector<Case>& cases) {
+    constexpr std::size_t TURNS = 8;  // of a core: few of them, and enough that none waits long for another
+    const std::size_t fewest = cases.size() / (TURNS * jobs_at_once());
     std::vector<std::size_t> begins;
     for (std::size_t i = 0; i < cases.size(); ++i) {
+      if (i && i - begins.back() < fewest) continue;
       Shape before = i ? cases[i - 1].shape : Shape{};
       before.causal = cases[i].shape.causal;
       if (before != cases[i].shape || cases[i - 1].family != cases[i].family) begins.push_back(i);

@@ -7,8 +7,6 @@ static constexpr Command COMMANDS[] = {
      "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]    of a backward stage do= in, dq= dk= dv= out"},
     {"signature", signature_command, Pass::stage,
      "signature BUG [source=FILE]          looks for a bug in this kernel"},
-    {"fuzz", fuzz_command, Pass::stage,
-     "fuzz [seconds=N] [cases=N] [seed=K] [check=1]    random problems; a failure is shrunk and says how to repeat it"},
     {"card", card_command, Pass::stage,
      "card [shape=...] [inputs=...]           an exercise's case, with the first wrong element"},
     {"predict", predict_command, Pass::stage,

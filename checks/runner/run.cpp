@@ -10,11 +10,14 @@
 namespace lab {
 namespace {
 
-// The runner itself has all that a stage's test needs. All other commands (commands.cpp) are a library beside it.
+// The runner itself has all that a stage's test and make sanitize need. All other commands (commands.cpp) are a library beside it.
 constexpr Command HERE[] = {{"test", test_command, Pass::stage,
                              "test [full=1] [quick=1] [cheapest=N] [once=1] [seed=N] [verbose=1]    acceptance"},
                             {"racecheck", racecheck_command, Pass::stage,
                              "racecheck [short=1] [first=1]          races, uninitialised reads, overruns"},
+                            {"fuzz", fuzz_command, Pass::stage,
+                             "fuzz [seconds=N] [cases=N] [seed=K] [check=1]    random problems; a failure is shrunk "
+                             "and says how to repeat it"},
                             {"once", once_command, Pass::stage,
                              "once B H S D [causal [seconds]]      one launch, for compute-sanitizer to watch"}};
 

@@ -410,11 +410,12 @@ class Attributed {
 // end, where the kernel goes on at `pc`.
 class RuntimeCall {
  public:
-  RuntimeCall(Block& block, std::uintptr_t pc) : block_(block), pc_(pc), outer_(block.in_runtime_) {
+  [[gnu::always_inline]] RuntimeCall(Block& block, std::uintptr_t pc)
+      : block_(block), pc_(pc), outer_(block.in_runtime_) {
     block_.in_runtime_ = 1;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  ~RuntimeCall() {
+  [[gnu::always_inline]] ~RuntimeCall() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     block_.in_runtime_ = outer_;
     if (!outer_ && block_.expired_ > 1) [[unlikely]]

@@ -59,6 +59,14 @@ inline __attribute__((always_inline)) void access(const void* address, std::size
   if (block->counting()) count(*block, address, bytes, write, return_address);
   if (!block->checking() && how != volatile_) return;
   const std::uintptr_t pc = lab::cpu::caller(return_address);
+  // Registers: most of what a kernel touches.
+  if (block->checking() && block->on_stack(address)) {
+    if (block->warpgroups().watches(block->self().warp)) {
+      const lab::cpu::RuntimeCall call(*block, pc);
+      block->warpgroups().touched(address, bytes, write, pc);
+    }
+    return;
+  }
   using lab::cpu::Touch;
   const bool shared = block->shared().contains(address), global = lab::cpu::is_global(address);
   bool seen = true;  // it lies where memory may be touched
@@ -70,9 +78,6 @@ inline __attribute__((always_inline)) void access(const void* address, std::size
       if (how == volatile_) volatile_shared(*block, block->shared().offset(address), address, write);
     } else if (global) {
       seen = lab::cpu::check_global(made);
-    } else if (block->on_stack(address)) {
-      if (block->warpgroups().watches(block->self().warp)) block->warpgroups().touched(address, bytes, write, pc);
-      seen = false;
     } else {
       seen = lab::cpu::check_variable(made);
     }

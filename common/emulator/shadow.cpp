@@ -302,7 +302,8 @@ void Shadow::read(std::size_t offset, std::size_t bytes, const ThreadId& thread,
   each_cell(offset, bytes, [&](Cell& cell) {
     const bool plain = cell.valid && cell.initialised && !cell.pending && !cell.async_written && !cell.is_mbarrier;
     if (!plain && !usable(cell, false, thread, pc)) return;
-    if (cell.written && !cell.async_written) check_writer(cell, false, thread, pc);
+    if (cell.written && !cell.async_written && !ordered(thread, cell.writer, cell.write_stamp)) [[unlikely]]
+      check_writer(cell, false, thread, pc);
     if (cell.atomics) [[unlikely]]
       check_readers(cell, thread, pc, Readers::atomic, false);
     // Mostly lanes of one warp read what others of it have read since the last sync.
@@ -335,7 +336,7 @@ void Shadow::write_cells(std::size_t offset, std::size_t bytes, const ThreadId& 
   each_cell(offset, bytes, [&](Cell& cell) {
     if (!usable(cell, true, thread, pc)) return;
     check_writer(cell, true, thread, pc);
-    check_readers(cell, thread, pc, Readers::all);
+    if (cell.last.lanes) check_readers(cell, thread, pc, Readers::all);
     set_writer(cell, thread, pc, stamp_of(thread));
     cell.pending = pending, cell.async_written = false;
   });

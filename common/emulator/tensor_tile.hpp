@@ -61,12 +61,23 @@ inline void exact_tile(const TileOperands& x, float (&c)[16][8]) {
     const auto no_product = UInt(largest < NO_PRODUCT);
     const UInt done = (no_product & UInt(before + 0.0f)) | (~no_product & after);  // -0 becomes 0
     const auto products = Int(sum);  // with c, one beyond 2^30 might pass 2^31: the definition takes it
-    const UInt special = UInt((products > (1 << 30)) | (products < -(1 << 30))) |
-                         UInt((UInt(before) & 0x7F800000u) == 0x7F800000u) | load<UInt>(x.b_special) |
+    const UInt large = UInt((products > (1 << 30)) | (products < -(1 << 30)));
+    const UInt special = UInt((UInt(before) & 0x7F800000u) == 0x7F800000u) | load<UInt>(x.b_special) |
                          (x.a_special[row] ? ~0u : 0u);
     std::memcpy(c[row], &done, sizeof done);
-    if (!any(special)) continue;
+    if (!any(large | special)) continue;
+    const Float infinite = Float{} + INFINITY;
+    UInt nan(before != before), plus(before == infinite), minus(before == -infinite);  // of c and of any product
+    for (int k = 0; k < 16; ++k) {
+      const Float product = x.a[row][k] * load<Float>(x.b[k]);
+      nan |= UInt(product != product), plus |= UInt(product == infinite), minus |= UInt(product == -infinite);
+    }
+    nan |= plus & minus;
+    const UInt found = (nan & TENSOR_CORE_NAN) | (~nan & UInt(infinite) & plus) | (~nan & UInt(-infinite) & minus);
     for (int i = 0; i < 8; ++i)
-      if (special[i]) c[row][i] = element_by_definition(x, row, i, before[i]);
+      if (special[i])
+        std::memcpy(&c[row][i], &found[i], sizeof found[i]);
+      else if (large[i])
+        c[row][i] = element_by_definition(x, row, i, before[i]);
   }
 }

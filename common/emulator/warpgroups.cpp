@@ -282,7 +282,14 @@ void Warpgroups::touched(const void* address, std::size_t bytes, bool write, std
   const Fiber& fiber = block_.self();
   WarpProducts& own = warps_[fiber.warp];
   const RegisterWatch::Hit hit = own.watch[fiber.lane].access(address, bytes, pc);
-  if (hit == RegisterWatch::Hit::none) return;
+  if (hit != RegisterWatch::Hit::none) [[unlikely]]
+    touched_in_flight(hit, address, bytes, write, pc);
+}
+
+void Warpgroups::touched_in_flight(RegisterWatch::Hit hit, const void* address, std::size_t bytes, bool write,
+                                   std::uintptr_t pc) {
+  const Fiber& fiber = block_.self();
+  WarpProducts& own = warps_[fiber.warp];
   const bool is_d = hit == RegisterWatch::Hit::d;
   const std::size_t i = fiber.warp % WARPS;
   const auto* const at = static_cast<const std::byte*>(address);

@@ -108,6 +108,8 @@ class Warpgroups {
   void watch_registers(const Product& product, int warp, bool issued);
   void check_a_unchanged(const Product& product, int warp);
   void start_watching(int warp);
+  [[gnu::noinline]] void touched_in_flight(RegisterWatch::Hit hit, const void* address, std::size_t bytes, bool write,
+                                           std::uintptr_t pc);
   void execute_next(int warp);
   void execute_all(int warp);
   const std::byte* window() const;
