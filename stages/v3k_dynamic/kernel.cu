@@ -92,8 +92,8 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
               unsigned* drawn_pieces) {  // of this launch so far; null: two waves are all
   extern __shared__ __align__(1024) unsigned char shared[];
   Smem<D, GROUPS, N, SLOTS>& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
-  constexpr int M = GROUPS * 64;        // query rows per block
-  constexpr int EARLY = N / 2 / 8 * 8;  // keys weighed while O's product lasts
+  constexpr int M = GROUPS * 64;                       // query rows per block
+  constexpr int FEW = GROUPS == 2 && N > 64 ? 64 : N;  // keys of the diagonal tile that the first of two groups sees
   constexpr bool TURNS = GROUPS > 1;
   static_assert(SLOTS * N >= M - 64, "the first group skips K before it gives its last V back");
 
@@ -170,20 +170,22 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
   unsigned p[N / 16][4];                    // weights as halves: A operands of 16 keys each
   float o[D / 8][4];                        // O, [64 rows][D columns]
   const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
-  const auto begin_qk = [&] {               // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
+  // scores = Q K^T: A [64][D] and B [D][keys], both K-major, from shared memory. scores: s, or its first FEW keys.
+  const auto begin_qk = [&](auto& scores) {
     ptx::mbarrier_wait(smem.k_full[k_at.slot], k_at.parity);
     ptx::wgmma_fence();
 #pragma unroll
     for (int c = 0; c < D; c += 16)
-      ptx::wgmma<ptx::K_MAJOR>(s, ptx::descriptor(smem.Q[q_at.slot], group * 64, c),
+      ptx::wgmma<ptx::K_MAJOR>(scores, ptx::descriptor(smem.Q[q_at.slot], group * 64, c),
                                ptx::descriptor(smem.K[k_at.slot], 0, c), c > 0);
     ptx::wgmma_commit();
   };
-  const auto begin_pv = [&] {  // o += P V: A [64][N] from registers, B [N][D] MN-major
+  const auto begin_pv = [&](int keys) {  // o += P V: A [64][keys] from registers, B [keys][D] MN-major
     ptx::mbarrier_wait(smem.v_full[v_at.slot], v_at.parity);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[v_at.slot], n, 0));
+    for (int n = 0; n < keys; n += 16)
+      ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[v_at.slot], n, 0));
     ptx::wgmma_commit();
   };
   // A tile that the warp does not need. Its slot is given back all the same: it is filled again when all have done so.
@@ -210,73 +212,89 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     // Tiles that its rows see: under a mask, and where M > N, the first group may need fewer than the last.
     const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
     const int plain_tiles = min(S, causal ? q0 + first_row + 1 : S) / N;  // nothing to hide in these
-#pragma unroll
-    for (auto& column : o) column[0] = column[1] = column[2] = column[3] = 0.0f;
     float row_max[2] = {-FLT_MAX, -FLT_MAX};  // the score of weight 1; not -inf: -inf - -inf is NaN
     float row_sum[2] = {};                    // of the lane's own columns only
     float reference[2];                       // row_max times scale_log2
     float sum[2];
-    const auto hide = [&](int t) {
-      if (t >= plain_tiles) hide_keys(s, q0 + first_row + quad_row, t * N + first_column, S, causal);
+    const auto hide = [&](auto& scores, int t) {
+      if (t >= plain_tiles) hide_keys(scores, q0 + first_row + quad_row, t * N + first_column, S, causal);
     };
 
     // --- The first K/V tile: there is no reference, and nothing to add up ------------------------------------
     wait_for_turn();
-    begin_qk();
+    begin_qk(s);
     hand_on_turn();
+    // While the scores are computed: without the fence ptxas moves the zeros behind the weights, and rescales them.
+#pragma unroll
+    for (auto& column : o) column[0] = column[1] = column[2] = column[3] = 0.0f;
+    ptx::fence_registers(o);
     ptx::wgmma_wait<0>();
     ptx::fence_registers(s);
-    hide(0);
-    weigh_anew(scale_log2, s, o, row_max, row_sum, reference, sum), pack(p, s);
+    hide(s, 0);
+    float no_o[1][4] = {};  // nothing to rescale yet
+    weigh_anew(scale_log2, s, no_o, row_max, row_sum, reference, sum), pack(p, s);
     row_sum[0] += sum[0], row_sum[1] += sum[1];
     ptx::mbarrier_arrive_if(speaks, smem.k_empty[k_at.slot]);
     k_at.next();
 
     // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
-    for (int t = 1; t < own_tiles; ++t) {
+    const auto compute = [&](auto& scores, auto& weights, int t) {  // s and p, or their first FEW keys
+      constexpr int KEYS = sizeof scores / sizeof scores[0] * 8;
+      constexpr int EARLY = KEYS / 2 / 8 * 8;  // keys weighed while O's product lasts
       wait_for_turn();
-      begin_qk();
-      begin_pv();
+      begin_qk(scores);
+      begin_pv(N);
       hand_on_turn();
       ptx::wgmma_wait<1>();
-      ptx::fence_registers(s);
-      hide(t);
+      ptx::fence_registers(scores);
+      hide(scores, t);
       sum[0] = sum[1] = 0.0f;
       // Always true: at D = 128 this keeps ptxas 13.0 from moving the wait for O up, behind 10 of the tile's 64 early
       // MUFU.EX2 instead of 51. At D = 64 the moved wait is faster.
-      if (D == 64 || q0 < S) weigh(s, sum, scale_log2, reference, 0, EARLY);
+      if (D == 64 || q0 < S) weigh(scores, sum, scale_log2, reference, 0, EARLY);
       ptx::wgmma_wait<0>();
       ptx::fence_registers(o), ptx::fence_registers(p);
       ptx::mbarrier_arrive_if(speaks, smem.v_empty[v_at.slot]);
       v_at.next();
-      pack(p, s, 0, EARLY);
-      weigh(s, sum, scale_log2, reference, EARLY, N);
-      pack(p, s, EARLY, N);
+      pack(weights, scores, 0, EARLY);
+      weigh(scores, sum, scale_log2, reference, EARLY, KEYS);
+      pack(weights, scores, EARLY, KEYS);
       // The reference -inf makes weights infinite or NaN: they fail both checks.
       const bool fits = sum[0] <= LARGEST_SUM && sum[1] <= LARGEST_SUM;
       const bool finite = sum[0] <= LARGEST_FINITE && sum[1] <= LARGEST_FINITE;
       if (!__all_sync(FULL_WARP, fits)) {
         if (__all_sync(FULL_WARP, finite)) {
-          raise_reference(scale_log2, s, o, row_max, row_sum, reference, sum), pack(p, s);
+          raise_reference(scale_log2, scores, o, row_max, row_sum, reference, sum), pack(weights, scores);
         } else {
-          score_by_warp(s, smem.Q[q_at.slot], smem.K[k_at.slot], first_row, lane), hide(t);
+          score_by_warp(s, smem.Q[q_at.slot], smem.K[k_at.slot], first_row, lane), hide(s, t);
           weigh_anew(scale_log2, s, o, row_max, row_sum, reference, sum), pack(p, s);
         }
       }
       row_sum[0] += sum[0], row_sum[1] += sum[1];
       ptx::mbarrier_arrive_if(speaks, smem.k_empty[k_at.slot]);
       k_at.next();
+    };
+    // Does the group see at most FEW keys of its last tile?
+    const int own_keys = causal ? min(S, q0 + (group + 1) * 64) : S;
+    const bool few = FEW < N && own_tiles > 1 && own_keys - (own_tiles - 1) * N <= FEW;
+    for (int t = 1; t < own_tiles - few; ++t) compute(s, p, t);
+    if (FEW < N && few) {
+      compute(reinterpret_cast<float(&)[FEW / 8][4]>(s), reinterpret_cast<unsigned(&)[FEW / 16][4]>(p), own_tiles - 1);
+      begin_pv(FEW);
+      ptx::wgmma_wait<0>();  // in both branches: where two meet, ptxas wants no product under way
+      ptx::fence_registers(o), ptx::fence_registers(p);
+    } else {
+      begin_pv(N);
+      ptx::wgmma_wait<0>();
+      ptx::fence_registers(o), ptx::fence_registers(p);
     }
-    begin_pv();
     __syncwarp();  // all lanes have read the slot's work
     if (lane == 0) ptx::mbarrier_arrive(smem.q_empty[q_at.slot]);
     q_at.next();
     for (int t = own_tiles; t < tiles; ++t)
       wait_for_turn(), hand_on_turn(), skip(smem.k_full[k_at.slot], smem.k_empty[k_at.slot], k_at);
 
-    // --- Epilogue: wait for O, add up the quad's sums, normalise, round to fp16, store ---------------------------
-    ptx::wgmma_wait<0>();
-    ptx::fence_registers(o), ptx::fence_registers(p);
+    // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
     for (int t = own_tiles - 1; t < tiles; ++t) skip(smem.v_full[v_at.slot], smem.v_empty[v_at.slot], v_at);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
