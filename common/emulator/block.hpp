@@ -340,6 +340,7 @@ class Block {
 
   ExecOptions options_;
   bool checking_ = false;
+  std::unique_ptr<Counting> counting_;
   const LaunchConfig* config_ = nullptr;
   const std::function<void()>* thread_ = nullptr;
   std::uint32_t linear_ = 0;
@@ -358,7 +359,6 @@ class Block {
   int barrier_site_ = 0;
   const Fiber* barrier_first_ = nullptr;
   const Fiber* ended_ = nullptr;  // the first thread to reach the end of its kernel
-  std::unique_ptr<Counting> counting_;
   NamedBarrier named_[NAMED_BARRIERS];
   Warpgroups warpgroups_{*this};
   std::uint64_t random_ = 1;

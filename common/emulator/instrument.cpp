@@ -52,39 +52,50 @@ void volatile_shared(Block& block, std::size_t offset, const void* address, bool
 
 enum How { plain, unaligned, volatile_ };
 
-inline __attribute__((always_inline)) void access(const void* address, std::size_t bytes, bool write, How how,
-                                                  void* return_address) {
-  Block* block = lab::cpu::this_block();
-  if (!block) return;
-  if (block->counting()) count(*block, address, bytes, write, return_address);
-  if (!block->checking() && how != volatile_) return;
+// One of these for all callbacks, for it is long.
+[[gnu::noinline]] void observe(Block& block, const void* address, std::size_t bytes, bool write, How how,
+                               void* return_address) {
+  if (block.counting()) count(block, address, bytes, write, return_address);
+  if (!block.checking() && how != volatile_) return;
   const std::uintptr_t pc = lab::cpu::caller(return_address);
-  // Registers: most of what a kernel touches.
-  if (block->checking() && block->on_stack(address)) {
-    if (block->warpgroups().watches(block->self().warp)) {
-      const lab::cpu::RuntimeCall call(*block, pc);
-      block->warpgroups().touched(address, bytes, write, pc);
-    }
-    return;
-  }
   using lab::cpu::Touch;
-  const bool shared = block->shared().contains(address), global = lab::cpu::is_global(address);
+  const bool shared = block.shared().contains(address), global = lab::cpu::is_global(address);
   bool seen = true;  // it lies where memory may be touched
-  if (block->checking()) {
-    const lab::cpu::RuntimeCall call(*block, pc);
+  if (block.checking()) {
+    const lab::cpu::RuntimeCall call(block, pc);
     const lab::cpu::GlobalAccess made{address, bytes, write ? Touch::write : Touch::read, pc, how == volatile_};
     if (shared) {
-      block->accessed(block->shared().offset(address), bytes, write, block->thread_id(), pc);
-      if (how == volatile_) volatile_shared(*block, block->shared().offset(address), address, write);
+      block.accessed(block.shared().offset(address), bytes, write, block.thread_id(), pc);
+      if (how == volatile_) volatile_shared(block, block.shared().offset(address), address, write);
     } else if (global) {
       seen = lab::cpu::check_global(made);
     } else {
       seen = lab::cpu::check_variable(made);
     }
     if (how != unaligned && (std::uintptr_t(address) & (bytes - 1)) && seen) [[unlikely]]
-      misaligned(*block, address, bytes, write, pc);
+      misaligned(block, address, bytes, write, pc);
   }
-  if (how == volatile_ && !write && seen && bytes <= 8) block->polled(address, bytes, pc);
+  if (how == volatile_ && !write && seen && bytes <= 8) block.polled(address, bytes, pc);
+}
+
+[[gnu::noinline]] void touch_register(Block& block, const void* address, std::size_t bytes, bool write,
+                                      std::uintptr_t pc) {
+  const lab::cpu::RuntimeCall call(block, pc);
+  block.warpgroups().touched(address, bytes, write, pc);
+}
+
+// Most accesses are of launches that nobody observes, or to registers, which lie on the stack.
+inline __attribute__((always_inline)) void access(const void* address, std::size_t bytes, bool write, How how,
+                                                  void* return_address) {
+  Block* const block = lab::cpu::this_block();
+  if (!block) return;
+  if (block->checking() && block->on_stack(address)) {
+    if (block->warpgroups().watches(block->self().warp))
+      touch_register(*block, address, bytes, write, lab::cpu::caller(return_address));
+    return;
+  }
+  if (block->checking() || block->counting() || how == volatile_)
+    observe(*block, address, bytes, write, how, return_address);
 }
 
 }  // namespace

@@ -62,8 +62,8 @@ inline void exact_tile(const TileOperands& x, float (&c)[16][8]) {
     const UInt done = (no_product & UInt(before + 0.0f)) | (~no_product & after);  // -0 becomes 0
     const auto products = Int(sum);  // with c, one beyond 2^30 might pass 2^31: the definition takes it
     const UInt large = UInt((products > (1 << 30)) | (products < -(1 << 30)));
-    const UInt special = UInt((UInt(before) & 0x7F800000u) == 0x7F800000u) | load<UInt>(x.b_special) |
-                         (x.a_special[row] ? ~0u : 0u);
+    const UInt special =
+        UInt((UInt(before) & 0x7F800000u) == 0x7F800000u) | load<UInt>(x.b_special) | (x.a_special[row] ? ~0u : 0u);
     std::memcpy(c[row], &done, sizeof done);
     if (!any(large | special)) continue;
     const Float infinite = Float{} + INFINITY;
