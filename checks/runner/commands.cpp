@@ -19,11 +19,9 @@ static constexpr Command COMMANDS[] = {
      "validate shape=B,H,S,D[,causal] [seed=N]    may the search time this candidate?"},
     {"bits", bits_command, Pass::stage, "bits [quick=1]                         a digest of each output, bit by bit"},
     {"same-bits", same_bits_command, Pass::backward,
-     "same-bits [orders=N]                   do the bits depend on the order of blocks?"},
-    {"plan", plan_command, Pass::forward, "plan shape=B,H,S,D[,causal]            how the stage launches a shape",
+     "same-bits                              do the bits depend on the order of blocks?"},
+    {"plan", plan_command, Pass::stage, "plan shape=B,H,S,D[,causal]             the kernels that a call launches",
      false},
-    {"plan", backward_plan_command, Pass::backward,
-     "plan shape=B,H,S,D[,causal]             the kernels of a call, and their dynamic shared memory"},
 #ifdef LAB_GPU
     {"bench", bench_command, Pass::stage,
      "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [amplitude=x]    how long a call takes"},
@@ -43,8 +41,6 @@ static constexpr Command COMMANDS[] = {
     {"broken-version", broken_version_command, Pass::none,
      "broken-version NAME KERNEL...    the acceptance of what never worked"},
     {"racecheck", racechecks_command, Pass::none, "racecheck [short=1] KERNEL...    each race check"},
-    {"evolve", evolve_command, Pass::none,
-     "evolve BACKEND STAGE [KEY=VALUE...]    the elite loop, until the time is spent"},
 };
 
 extern "C" std::span<const Command> lab_commands() { return COMMANDS; }

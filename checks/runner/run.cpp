@@ -16,7 +16,7 @@ constexpr Command HERE[] = {{"test", test_command, Pass::stage,
                             {"racecheck", racecheck_command, Pass::stage,
                              "racecheck [short=1] [first=1]          races, uninitialised reads, overruns"},
                             {"once", once_command, Pass::stage,
-                             "once B H S D [causal [seconds]]      one launch, for compute-sanitizer to watch"}};
+                             "once shape=B,H,S,D[,causal] [seconds=N]    one launch, for compute-sanitizer to watch"}};
 
 // commands.so is loaded when it is first asked for.
 std::span<const Command> others() {

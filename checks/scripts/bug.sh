@@ -10,29 +10,7 @@ path_of() {  # STAGE BUG
 head_of() { sed '/^--- a\//,$d;/^$/d;/^diff --git /d;/^index /d' "$1"; }
 diff_of() { diff -u --label "a/$1" --label "b/$1" "$2" "$3"; }  # SOURCE OLD NEW
 
-show() {  # PATCH STAGE BUG
-  [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && colour=1 || colour=
-  awk -v path="$1" -v stage="$2" -v bug="$3" -v colour="$colour" '
-    function painted(code, line) { return colour ? "\033[" code "m" line "\033[0m" : line }
-    function say(what, words) { printf "  %s%" (length(what) < 11 ? 11 - length(what) : 1) "s%s\n", what, "", words }
-    BEGIN {
-      names["plants"] = "plants:"; names["predicted"] = "predicted:"; names["also"] = "also in:"; names["harmless"] = "harmless:"
-      names["slow"] = "only slow:"; names["unseen"] = "unseen:"; names["lucky"] = "a GPU may hide it:"
-      print painted("1", bug ", a bug of " stage)
-    }
-    /^--- a\// { if (!diff) { say("patch:", path); say("read:", "writeups/bugs/" bug ".md"); print "" } diff = 1 }
-    !diff && (at = index($0, ": ")) && (substr($0, 1, at - 1) in names) {
-      key = substr($0, 1, at - 1); words = substr($0, at + 2)
-      if (key == "also") { gsub(/ +/, ", ", words); words = words " of the source notes" }
-      say(names[key], words)
-    }
-    !diff { next }
-    /^(---|\+\+\+)/ { print painted("1", $0); next }
-    /^@@/ { print painted("36", $0); next }
-    /^-/ { print painted("31", $0); next }
-    /^\+/ { print painted("32", $0); next }
-    { print }' "$1"
-}
+show() { echo "$2: read writeups/bugs/$2.md"; cat "$1"; }  # PATCH BUG
 
 edit() {  # STAGE BUG
   patch=$(path_of "$1" "$2"); source=stages/$1/kernel.cu; dir=build/edit/$1-$2
@@ -103,7 +81,7 @@ between=
 for pair in $pairs; do
   [ -z "$between" ] || echo
   case $goal in
-    show) show "$(path_of "${pair%%:*}" "${pair#*:}")" "${pair%%:*}" "${pair#*:}" ;;
+    show) show "$(path_of "${pair%%:*}" "${pair#*:}")" "${pair#*:}" ;;
     *) $goal "${pair%%:*}" "${pair#*:}" ;;
   esac
   between=1
