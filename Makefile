@@ -204,7 +204,7 @@ else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace plain-cuda exercises exercise-scripts words packages nvidia-tools))
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits plain-cuda exercises exercise-scripts words nvidia-tools))
 LONGER := $(call logs,all-exercises more-plain-cuda writeups sanitize racecheck check-harness evolve plots resources format)
 test: $(TESTED) ; @sh checks/scripts/sum.sh $^
 ci: build/logs/clean-tree.log $(LONGER)
@@ -237,14 +237,14 @@ check-builds: $(CHECK) ; @echo $^
 ## make stage=v2d trace [shape=1,8,512,64,causal] [tile=K] [bug=NAME] [json=FILE] | one block's steps, for ui.perfetto.dev; n=7
 ifdef n
 racecheck counters trace:
-	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh $@ $(call given,shape lines tile json check)
+	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh $@ $(call given,shape lines tile json)
 else
 racecheck: $(call chosen,checked,$(BACKWARD_STAGES))
 	@$(if $(GPU),sh checks/races/sanitizer.sh,$(RUNNER) racecheck) $^
 counters: $(if $(GPU),,$(call chosen,checked))
 	@$(if $(GPU),$(MAKE) backend=cpu $@,$(if $(stage),$(RUNNER) $< counters $(call given,shape lines),sh checks/counters/counters.sh "$$record" $^))
-trace: $(if $(GPU),,$(if $(stage)$(filter 1,$(check)),$(call chosen,checked)))
-	@$(if $(GPU),$(MAKE) backend=cpu $@,sh checks/scripts/trace.sh $(call given,shape tile json check) -- $^)
+trace: $(if $(GPU),,$(call chosen,checked))
+	@$(if $(GPU),$(MAKE) backend=cpu $@,$(call keep,json) $(RUNNER) $< trace $(call given,shape tile json))
 endif
 bits: $(if $(stage),$(call fixed,$(STAGE)),$(call fixed,$(ALL_STAGES) $(filter b6_% b9_%,$(EVERY_STAGE)))) ## make bits [stage=v3j] [quick=1] [record=1] | does the CPU compute an H200's bits?
 	@sh checks/bits/bits.sh "$$record" "$$quick" $^

@@ -24,10 +24,10 @@ static constexpr Command COMMANDS[] = {
      false},
 #ifdef LAB_GPU
     {"bench", bench_command, Pass::stage,
-     "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [amplitude=x]    how long a call takes"},
+     "bench [shape=B,H,S,D[,causal];...|acceptance|long|all]    how long a call takes"},
 #else
     {"trace", trace_command, Pass::forward,
-     "trace [shape=B,H,S,D[,causal]] [tile=N] [json=FILE] [check=1]    a block's steps, for ui.perfetto.dev"},
+     "trace [shape=B,H,S,D[,causal]] [tile=N] [json=FILE]    a block's steps, for ui.perfetto.dev"},
     {"counters", counters_command, Pass::forward,
      "counters [shape=B,H,S,D[,causal]] [csv=1]    what a GPU's counters would count, line by line"},
     {"drill", drill_command, Pass::drill, "drill [seed=N]     the kernel, bit for bit"},

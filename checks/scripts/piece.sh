@@ -6,14 +6,13 @@ case $name in
   acceptance-*) set -- $make stage="${name#*-}" test ;;
   bugs-*) set -- $make stage="${name#*-}" reproduce-bug ;;
   bits) set -- $make bits quick=1 ;;
-  trace|writeups|evolve|plots) set -- $make $name check=1 ;;
+  writeups|evolve|plots) set -- $make $name check=1 ;;
   sanitize) set -- $make sanitize check=quick ;;
   wmma-layout) set -- $make probe what=wmma ;;
   exercises) set -- sh checks/exercises/learn/prove.sh quick ;;
   all-exercises) set -- sh checks/exercises/learn/prove.sh rest ;;
   exercise-scripts) set -- sh checks/tests/exercises.sh ;;
   patches) set -- sh checks/scripts/patches.sh ;;
-  packages) set -- sh checks/tests/setup_packages.sh ;;
   nvidia-tools) set -- sh checks/tests/nvidia_tools.sh ;;
   words) set -- sh checks/tests/words.sh ;;
   plain-cuda) set -- sh checks/tests/plain.sh quick ;;

@@ -68,28 +68,4 @@ std::string to_json(const Picture& picture, const Head& head) {
          events + "\n]}\n";
 }
 
-std::vector<std::string> wrong_with(const Picture& picture, const std::map<std::string, long>& counts, bool failed) {
-  std::vector<std::string> wrong;
-  for (const Flight& f : picture.flights)
-    if (!failed && f.issued != f.landed)
-      wrong.push_back(format("%s %s of %s: %llu issued, %llu landed", f.kind.c_str(), f.name.c_str(), f.place.c_str(),
-                             static_cast<unsigned long long>(f.issued), static_cast<unsigned long long>(f.landed)));
-  std::map<std::string, long> seen;
-  std::map<std::pair<std::uint32_t, int>, long> ends;  // of each warp's slices so far, which are in order
-  for (const Slice& s : picture.work) {
-    for (std::size_t i = 0; i < COUNTS; ++i) seen[COUNT_NAMES[i]] += long(s.counts[i]);
-    long& end = ends[{s.block, s.track}];
-    if (s.begin < end || s.end <= s.begin || s.end > picture.steps)
-      wrong.push_back(format("slice %s of steps %ld to %ld overlaps or lies outside the trace's %ld", s.name.c_str(),
-                             s.begin, s.end, picture.steps));
-    end = s.end;
-  }
-  for (const Slice& s : picture.phases)
-    ++seen[s.name.starts_with("barrier ") ? "barriers" : s.name.starts_with("phase ") ? "phases" : ""];
-  for (const auto& [what, count] : counts)
-    if (seen[what] != count)
-      wrong.push_back(format("%s: %ld in the trace, and %ld counted", what.c_str(), seen[what], count));
-  return wrong;
-}
-
 }  // namespace lab::trace
