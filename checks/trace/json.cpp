@@ -11,14 +11,6 @@ namespace {
 enum Group { warps_group, flights_group, barriers_group, GROUPS };
 constexpr const char* GROUP_NAMES[GROUPS] = {"warps", "in flight", "barriers"};
 
-std::string args_of(const Slice& s) {
-  std::string args;
-  for (std::size_t i = 0; i < COUNTS; ++i)
-    if (s.counts[i]) args += format("\"%s\":%llu,", COUNT_NAMES[i], static_cast<unsigned long long>(s.counts[i]));
-  if (s.for_ever) args += "\"for ever\":1,";
-  return args.substr(0, args.size() - !args.empty());
-}
-
 }  // namespace
 
 // Names are identifiers of a kernel and words of the lab: nothing in them needs an escape.
@@ -47,7 +39,7 @@ std::string to_json(const Picture& picture, const Head& head) {
     for (const Slice& s : group == warps_group ? picture.work : picture.phases)
       event(format(R"("ph":"X","pid":%d,"tid":%d,"ts":%ld,"dur":%ld,"cat":"%s","name":"%s","args":{%s})",
                    pid(s.block, group), s.track, s.begin, s.end - s.begin, s.kind.c_str(), s.name.c_str(),
-                   args_of(s).c_str()));
+                   s.for_ever ? "\"for ever\":1" : ""));
   for (std::size_t i = 0; i < picture.flights.size(); ++i) {
     const Flight& f = picture.flights[i];
     const auto part = [&](const char* which, long at, const std::string& args) {
