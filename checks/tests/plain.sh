@@ -21,7 +21,7 @@ one() {  # NAME: what its rows in expected.tsv would be
       $0 = $0 rest }
     { sub(/memory fault at address 0x[0-9a-f]+/, "memory fault at an address") }
     /^$/ || /^note: / || index($0, file) == 1 || /^line / { said = 1 }
-    status == 2 && unread == "" && /^line / { unread = $0 }
+    status == 2 && /^line / { unread = unread (unread == "" ? "" : "; ") $0 }
     !said { last = $0 }
     said && /^[A-Za-z].*, kernel / {
       row(); kernel = finding = $0
@@ -29,7 +29,6 @@ one() {  # NAME: what its rows in expected.tsv would be
     /^    (earlier: |then: +|warp |read |write )/ { sub(/^ +(earlier: +|then: +)?/, ""); sub(/: .*/, ""); sides = sides (sides == "" ? "" : "; ") $0 }
     /^    in [0-9]+ instances/ || /^    as / || (/^    in [0-9]+ of/ && $2 != $4) { sub(/^ +/, ""); sides = sides "; " $0 }
     index($0, file ": it does not") == 1 { row(); kernel = ""; finding = substr($0, length(file) + 3) }
-    name == "features/cvta" { last = "(an address)" }
     END { row(); print name "\t" status "\t" (status == 2 ? unread : last) rows }'
 }
 if [ "${1:-}" = one ]; then one "$2"; exit; fi
