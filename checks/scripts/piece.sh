@@ -15,8 +15,7 @@ case $name in
   patches) set -- sh checks/scripts/patches.sh ;;
   nvidia-tools) set -- sh checks/tests/nvidia_tools.sh ;;
   words) set -- sh checks/tests/words.sh ;;
-  plain-cuda) set -- sh checks/tests/plain.sh quick ;;
-  more-plain-cuda) set -- sh checks/tests/plain.sh rest ;;
+  plain-cuda) set -- sh checks/tests/plain.sh ;;
   resources) command -v nvcc > /dev/null && set -- $make resources || set -- echo "0 passed, 0 failed, 1 skipped: there is no nvcc" ;;
   format) command -v clang-format-14 > /dev/null && set -- sh checks/scripts/format.sh check || set -- echo "0 passed, 0 failed, 1 skipped: there is no clang-format-14" ;;
   clean-tree) set -- sh -c 'dirty=$(git status --porcelain); echo "$dirty"; [ -z "$dirty" ] && echo "1 passed, 0 failed"' ;;
