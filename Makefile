@@ -109,7 +109,7 @@ all_in = $(wildcard $(1:%=%/*.cpp))
 FAST := $(if $(GPU),,$(addprefix common/emulator/,mma.cpp tensor_core.cpp thread_clocks.cpp)) reference/attention.cpp reference/backward.cpp
 emulator := $(filter-out $(FAST),$(call all_in,common/emulator))
 core := $(call all_in,common checks/acceptance checks/races checks/fuzz $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
-  $(patsubst %,checks/%.cpp,runner/library runner/run runner/forked counters/floor bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
+  $(patsubst %,checks/%.cpp,runner/library runner/run runner/forked counters/floor bugs/trial bugs/gpu_child_process bugs/hang bench/shapes $(if $(GPU),,exercises/kernel_printf))
 # commands.so: all commands but a stage's test, which waits for the runner alone, and fuzz: sanitize runs no other.
 bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) reference/wrong_answers.cpp
 exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises $(if $(GPU),,checks/exercises/drills)))
@@ -125,7 +125,7 @@ object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 # make sanitize check=quick leaves out tests that run no kernel, and the commands in commands.so, which no other test asks for.
-HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts conf evolve reference% trace expected gpu_fit npy pattern validator learners_rule)
+HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts conf reference% trace expected gpu_fit npy pattern validator learners_rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp checks/tests/test_*.cu))) \
   $(CORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(MORE_OBJ))
 # Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of four files, calls or arithmetic are optimised.
@@ -183,7 +183,7 @@ $(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_
 	@$(CXX) $(CXXFLAGS) -O1 $(LINES) $(LIBRARY_FLAGS) $(INCLUDES) -MMD -MP -MF $(@:.so=.d) -MT $@ -shared -x c++ $(@:.so=.text) -o $@
 PROBED := checks/acceptance/format.cpp $(addprefix common/,emulator/tensor_core.cpp emulator/special_functions.cpp)
 build/gpu/probe_%: checks/probes/probe.cu $(PROBED) $(wildcard checks/probes/*.*h* common/*.hpp common/ptx/*.cuh) $(B)/flags
-	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma overlap,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DPROBE=$*_probe \
+	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DPROBE=$*_probe \
 	  -DPROBE_HEADER='"checks/probes/$*.cuh"' -DLAB_GPU -I. -o $@ $(filter %.cu %.cpp,$^)
 
 # --- goals: `make help` prints the lines with ## ---
@@ -204,8 +204,8 @@ else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace plain-cuda exercises exercise-scripts words packages nvidia-tools))
-LONGER := $(call logs,all-exercises more-plain-cuda writeups sanitize racecheck check-harness evolve plots resources format)
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits plain-cuda exercises exercise-scripts words nvidia-tools))
+LONGER := $(call logs,all-exercises writeups sanitize racecheck check-harness evolve plots resources format)
 test: $(TESTED) ; @sh checks/scripts/sum.sh $^
 ci: build/logs/clean-tree.log $(LONGER)
 	@sh checks/scripts/sum.sh $^ $(TESTED)
@@ -237,14 +237,14 @@ check-builds: $(CHECK) ; @echo $^
 ## make stage=v2d trace [shape=1,8,512,64,causal] [tile=K] [bug=NAME] [json=FILE] | one block's steps, for ui.perfetto.dev; n=7
 ifdef n
 racecheck counters trace:
-	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh $@ $(call given,shape lines tile json check)
+	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh $@ $(call given,shape lines tile json)
 else
 racecheck: $(call chosen,checked,$(BACKWARD_STAGES))
 	@$(if $(GPU),sh checks/races/sanitizer.sh,$(RUNNER) racecheck) $^
 counters: $(if $(GPU),,$(call chosen,checked))
 	@$(if $(GPU),$(MAKE) backend=cpu $@,$(if $(stage),$(RUNNER) $< counters $(call given,shape lines),sh checks/counters/counters.sh "$$record" $^))
-trace: $(if $(GPU),,$(if $(stage)$(filter 1,$(check)),$(call chosen,checked)))
-	@$(if $(GPU),$(MAKE) backend=cpu $@,sh checks/scripts/trace.sh $(call given,shape tile json check) -- $^)
+trace: $(if $(GPU),,$(call chosen,checked))
+	@$(if $(GPU),$(MAKE) backend=cpu $@,$(call keep,json) $(RUNNER) $< trace $(call given,shape tile json))
 endif
 bits: $(if $(stage),$(call fixed,$(STAGE)),$(call fixed,$(ALL_STAGES) $(filter b6_% b9_%,$(EVERY_STAGE)))) ## make bits [stage=v3j] [quick=1] [record=1] | does the CPU compute an H200's bits?
 	@sh checks/bits/bits.sh "$$record" "$$quick" $^
@@ -277,8 +277,8 @@ resources: $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(E
 	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv OWN='$(OWN)',OWN='$(OWN)' $(call keep,out)) sh checks/scripts/resources.sh $^
 ## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's tunables; check=1: its validator refuses every cheating candidate
 evolve: $(call fixed,$(STAGE))
-	@$(call keep,out) $(ALONE) $(if $(filter 1,$(check)),sh checks/search/adversarial.sh $(backend),\
-	  $(RUNNER) evolve $(backend) $(STAGE) $(call given,shape seed minutes out))
+	@$(call keep,out) $(ALONE) $(if $(filter 1,$(check)),env PYTHON='$(PYTHON)' sh checks/search/adversarial.sh $(backend),\
+	  $(PYTHON) checks/search/evolve.py $(backend) $(STAGE) $(call given,shape seed minutes out))
 evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
 ## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
 ON_PAGES = $(shell grep -rhoE 'begin: .* bug=[a-z0-9_]+' README.md writeups | sed 's|.*=|%/bug-|;s|$$|/kernel.so|')
@@ -287,7 +287,7 @@ writeups: $(if $(GPU),,$(CHECK)) $(call fixed,$(ALL_STAGES)) $(call checked,$(AL
 ## make plots [check=1] [record=1] | draw the figures; are they what results and code give?
 plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_producer v3e_overlap v3f_pingpong))
 	@PYTHON='$(PYTHON)' sh checks/scripts/plots.sh $(if $(check),check) $^
-## make probe what=wmma|mma|wgmma|ex2|overlap [sample=FILE] [only=SECTION] | each lane's elements, products' bits, clocks (needs a GPU)
+## make probe what=wmma|mma|wgmma|ex2 [sample=FILE] [only=SECTION] | each lane's elements, products' bits (needs a GPU)
 probe: $(PROBE)
 	@$(call keep,sample) $< $(call given,sample only)
 clean: ## make clean | remove build/

@@ -66,14 +66,13 @@ struct ExecEvent {
   enum class Kind {
     read,
     write,
-    copy,     // a cp.async is issued; `array` is where its bytes will land
-    commit,   // of the copies issued so far, as one group
-    wait,     // until at most `bytes` groups are left
-    sync,     // a __syncwarp is complete; told once, by the last lane
-    arrive,   // at a block barrier
-    release,  // all are there: one event per barrier, warp and lane of the last to arrive
-    product,  // an mma.sync or WMMA product; told once, by the last lane
-    vote,  // __all_sync, and `bytes` lanes say no; a ballot or __any_sync, and they say yes; told once, by the last lane
+    copy,            // a cp.async is issued; `array` is where its bytes will land
+    commit,          // of the copies issued so far, as one group
+    wait,            // until at most `bytes` groups are left
+    sync,            // a __syncwarp is complete; told once, by the last lane
+    arrive,          // at a block barrier
+    release,         // all are there: one event per barrier, warp and lane of the last to arrive
+    product,         // an mma.sync or WMMA product; told once, by the last lane
     cluster_arrive,  // a thread at its cluster's barrier
     cluster_pass,    // a thread goes on after its wait for it, which took time or not
     bar_arrive,  // a warp at a named barrier, told once per warp; `bytes` is the barrier's number, `byte` 1 if it waits
@@ -215,7 +214,7 @@ struct ExecReport {
   Hang hang;                       // of a launch on the CPU that could not go on, or took too long
   std::vector<Launched> launched;  // those that were refused are not among them
   std::uint64_t switches = 0;      // fiber switches; the same for the same schedule and seed
-  std::uint64_t blocks_run = 0, blocks_total = 0;
+  std::uint64_t blocks_run = 0;
   // With ExecOptions::count, of the blocks that ran: sorted by line and kind, and block by block.
   std::vector<CountedLine> counts;
   std::vector<CountedBlock> counted_blocks;

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace lab {
 
@@ -43,12 +42,7 @@ inline constexpr Feature FEATURES[] = {
 // name.
 std::string why_not(const StageNeeds& stage, const GpuProperties& gpu);
 
-// The stages under `folder` (a directory per stage, with its stage.conf), by name. Throws BadInput, naming the file, if
-// one lacks target or smem. An absent folder has no stages.
-std::vector<StageNeeds> stages_in(const std::string& folder);
-
-// The whole line for a stage that cannot run: "skipped: v2b_single_warp " + why_not() + what does run of `all`.
-// "" if it can run.
-std::string skip_line(const StageNeeds& stage, const GpuProperties& gpu, const std::vector<StageNeeds>& all);
+// The whole line for a stage that cannot run: "skipped: v2b_single_warp " + why_not() + what to do. "" if it can run.
+std::string skip_line(const StageNeeds& stage, const GpuProperties& gpu);
 
 }  // namespace lab

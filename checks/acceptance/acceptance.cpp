@@ -152,7 +152,7 @@ TEST_CASE("whole: other scales are refused") {
 }
 TEST_CASE("whole: the order of blocks") {
   if (!session->subject.backward) return;
-  const auto [lines, red] = order_of_blocks(session->subject, SAME_BITS_LAUNCHES);
+  const auto [lines, red] = order_of_blocks(session->subject);
   hold("The order of blocks" + (session->options.verbose ? lines : ""), red, true);
 }
 TEST_CASE("quick: every case, the cheapest first, until one is red") {

@@ -21,7 +21,8 @@ constexpr Shape ORDER_SHAPES[] = {{1, 1, 300, 64, false}, {1, 2, 129, 64, true},
 
 }  // namespace
 
-SameBits count_outputs(const Subject& subject, const Shape& shape, std::size_t launches) {
+SameBits count_outputs(const Subject& subject, const Shape& shape) {
+  constexpr std::size_t launches = 6;
   const Inputs in = make_backward_inputs(Family::unit, shape, 1);
   Tensors tensors(subject, in);
   std::vector<std::vector<std::vector<fp16>>> all;  // by launch and output
@@ -50,11 +51,11 @@ SameBits count_outputs(const Subject& subject, const Shape& shape, std::size_t l
   return result;
 }
 
-OrderOfBlocks order_of_blocks(const Subject& subject, std::size_t launches) {
+OrderOfBlocks order_of_blocks(const Subject& subject) {
   bool same = true;
   OrderOfBlocks seen;
   for (const Shape& shape : ORDER_SHAPES) {
-    const SameBits s = count_outputs(subject, shape, launches);
+    const SameBits s = count_outputs(subject, shape);
     same &= s.outputs == 1;
     std::string each;
     for (std::size_t i = 0; i < s.each.size(); ++i)
@@ -73,12 +74,9 @@ OrderOfBlocks order_of_blocks(const Subject& subject, std::size_t launches) {
   return seen;
 }
 
-// same-bits [orders=N]
 int same_bits_command(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"orders"};
-  const std::uint64_t orders = KeyValues(args, keys).whole("orders", 1000);
-  if (orders == 1) throw BadInput("orders=1: one order has nothing to differ from");
-  const auto [lines, red] = order_of_blocks(subject(), orders ? orders : SAME_BITS_LAUNCHES);
+  KeyValues(args, {});
+  const auto [lines, red] = order_of_blocks(subject());
   std::printf("%s\n", lines.substr(1).c_str());
   return red.empty() ? 0 : 1;
 }

@@ -14,10 +14,9 @@ struct SameBits {
   std::vector<std::size_t> each;          // the same of each of the subject's outputs
   double spread = 0;                      // between two launches, of an element, at most
 };
-// `launches` launches; on the CPU each with a different order of blocks: ascending, descending, then
+// Of six launches; on the CPU each with a different order of blocks: ascending, descending, then
 // shuffled; every second one lets other blocks go on where it can.
-inline constexpr std::size_t SAME_BITS_LAUNCHES = 6;
-SameBits count_outputs(const Subject& subject, const Shape& shape, std::size_t launches = SAME_BITS_LAUNCHES);
+SameBits count_outputs(const Subject& subject, const Shape& shape);
 
 // Both claims are held: "yes" to one output on every shape, "no" to several on some shape. `lines`: one a shape, each
 // after a new line; `red`: empty where it holds.
@@ -25,6 +24,6 @@ struct OrderOfBlocks {
   std::string lines;
   std::vector<std::string> red;
 };
-OrderOfBlocks order_of_blocks(const Subject& subject, std::size_t launches);
+OrderOfBlocks order_of_blocks(const Subject& subject);
 
 }  // namespace lab

@@ -1,30 +1,22 @@
-// runner KERNEL plan shape=B,H,S,D[,causal]: how a stage launches a shape, for what asks nvcc about it, and for the search.
+// runner KERNEL plan shape=B,H,S,D[,causal]: the kernels that a call launches, for what asks nvcc about them, and for the search. No
+// block runs.
 #include <cstdio>
 
-#include "checks/acceptance/launch.hpp"
+#include "checks/acceptance/sampling.hpp"
 #include "checks/bench/shapes.hpp"
 #include "checks/runner/commands.hpp"
-#include "common/target.hpp"
 
 namespace lab {
 
-static Shape shape_word_of(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"shape"};
-  return one_shape(KeyValues(args, keys).require("shape"));
-}
-
 int plan_command(std::span<char*> args) {
-  const LaunchPlan plan = plan_of(shape_word_of(args));
-  std::printf("kernel %s\ngrid %u,%u,%u\nblock %u,%u,%u\nsmem %zu\n", plan.kernel.c_str(), plan.grid.x, plan.grid.y,
-              plan.grid.z, plan.block.x, plan.block.y, plan.block.z, plan.smem);
-  return 0;
-}
-
-// Of a backward stage: each kernel that a call launches, by its address in the library, and the dynamic shared memory that it asks
-// for. No block runs.
-int backward_plan_command(std::span<char*> args) {
-  const std::vector<Launched> launched = launches_of(subject(), shape_word_of(args));
-  for (const Launched& l : launched) std::printf("%zx %zu\n", offset_in_library(l.kernel), l.dynamic_smem);
+  constexpr std::string_view KEYS[] = {"shape"};
+  const std::vector<Launched> launched = launches_of(subject(), one_shape(KeyValues(args, KEYS).require("shape")));
+  for (const Launched& l : launched) {
+    std::string kernel = kernel_name(l.kernel);
+    std::erase(kernel, ' ');
+    std::printf("kernel %s\ngrid %u,%u,%u\nblock %u,%u,%u\nsmem %zu\n", kernel.c_str(), l.grid.x, l.grid.y, l.grid.z,
+                l.block.x, l.block.y, l.block.z, l.dynamic_smem);
+  }
   return launched.empty() ? 1 : 0;
 }
 

@@ -40,30 +40,23 @@ Gradients backward_after(const Look& look, const ChangePairs& change) {
   return backward(look.trial.shape, look.trial.scale, q, k, v, dout, Hidden::left_out, change);
 }
 
-Off off_prediction(const Look& look, Gradient which, const Gradients& all) {
+Part equals_prediction(const Look& look, Gradient which, const Gradients& all, const std::string& formula) {
   const std::vector<double>& predicted = of(all, which);
-  Off off;
+  double apart = 0, most = 0;
+  std::size_t outside = 0;
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     const double diff = std::abs(to_float(got(look, which)[i]) - predicted[i]);
     // The bound of the right gradient, and the rounding of the one that comes out.
-    off.outside += !(diff <= right(look, which).allowed[i] + FP16_ROUNDING * std::abs(predicted[i]));
-    off.most = std::max(off.most, std::isnan(diff) ? INFINITY : diff);
-  }
-  return off;
-}
-
-Part equals_prediction(const Look& look, Gradient which, const Gradients& all, const std::string& formula) {
-  const std::vector<double>& predicted = of(all, which);
-  const Off off = off_prediction(look, which, all);
-  double apart = 0;
-  for (std::size_t i = 0; i < predicted.size(); ++i)
+    outside += !(diff <= right(look, which).allowed[i] + FP16_ROUNDING * std::abs(predicted[i]));
+    most = std::max(most, std::isnan(diff) ? INFINITY : diff);
     apart = std::max(apart, std::abs(predicted[i] - right(look, which).value[i]));
+  }
   return {.expected = std::string(name(which)) + " equals " + formula,
-          .shown = look.trial.ok() && off.outside == 0 && apart >= APART,
+          .shown = look.trial.ok() && outside == 0 && apart >= APART,
           .seen = look.title() +
                   format(": |%s - predicted| <= %.1e (%zu of %zu elements are not as predicted); predicted and right "
                          "are up to %.2f apart",
-                         name(which), off.most, off.outside, predicted.size(), apart) +
+                         name(which), most, outside, predicted.size(), apart) +
                   state(look)};
 }
 

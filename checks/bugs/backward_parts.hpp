@@ -20,12 +20,6 @@ Look look_at(const Shape& shape, Family family = Family::unit);
 Gradients backward_after(const Look& look, const ChangePairs& change);
 
 enum class Gradient { dq, dk, dv };
-// A gradient beside a predicted one: the largest distance, and how many elements are further off than their bound.
-struct Off {
-  double most = 0;
-  std::size_t outside = 0;
-};
-Off off_prediction(const Look& look, Gradient which, const Gradients& predicted);
 // This gradient equals `predicted`, which is at least 100 times the notes' 1e-3 from the right one somewhere.
 Part equals_prediction(const Look& look, Gradient which, const Gradients& predicted, const std::string& formula);
 // This gradient is right, with the bug and without.

@@ -10,6 +10,7 @@
 #include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/verdict.hpp"
+#include "checks/bench/shapes.hpp"
 #include "checks/bugs/hang.hpp"
 #include "checks/runner/commands.hpp"
 #include "common/gpu_access.hpp"
@@ -21,8 +22,7 @@ namespace {
 
 // One launch of this same kernel in a process of its own.
 std::string once_words(const Shape& shape) {
-  return format("/proc/%d/exe %s once %d %d %d %d %d", int(getpid()), kernel_library().c_str(), shape.B, shape.H,
-                shape.S, shape.D, int(shape.causal));
+  return format("/proc/%d/exe %s once shape=%s", int(getpid()), kernel_library().c_str(), shape_word(shape).c_str());
 }
 
 // Under compute-sanitizer a launch takes a hundred times as long and more: about a second on an H200.
@@ -78,7 +78,7 @@ Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
   if (hung_on_gpu) return cannot_look(part, tool + ": not asked, for the launch does not end");
   const std::string command = "compute-sanitizer --tool " + tool + (init ? " --initcheck-address-space shared" : "") +
                               (race ? " --racecheck-report all" : "") + " " + once_words(shape) +
-                              format(" %d 2>&1", SANITIZED_SECONDS);
+                              format(" seconds=%d 2>&1", SANITIZED_SECONDS);
   std::FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return cannot_look(part, "compute-sanitizer cannot be run");
   std::string summary;
@@ -97,20 +97,13 @@ Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
   return may_hide(part, "; this tool does not see it");
 }
 
-OnceWords once_words_of(std::span<char*> args) {
-  if (args.size() < 4 || args.size() > 6) throw BadInput("once takes B H S D [causal [seconds]]");
-  const auto number = [&](std::size_t i) { return i < args.size() ? std::atoi(args[i]) : 0; };
-  const Shape shape{number(0), number(1), number(2), number(3), number(4) != 0};
-  if (shape.B < 1 || shape.H < 1 || shape.S < 1 || (shape.D != 64 && shape.D != 128))
-    throw BadInput("once needs B, H, S of at least 1 and D of 64 or 128");
-  return {shape, number(5)};
-}
-
-// once B H S D [causal [seconds]]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if it fails: the tool has its own
+// once shape=B,H,S,D[,causal] [seconds=N]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if it fails: the tool has its own
 // verdict.
 int once_command(std::span<char*> args) {
-  const auto [shape, seconds] = once_words_of(args);
-  const Trial t = run_trial(shape, Family::unit, {}, 1, 0, seconds);
+  constexpr std::string_view KEYS[] = {"shape", "seconds"};
+  const KeyValues words(args, KEYS);
+  const Trial t =
+      run_trial(one_shape(words.require("shape")), Family::unit, {}, 1, 0, double(words.whole("seconds", 1000)));
   std::printf("%s, %s: %s\n", stage_name(), t.title().c_str(), t.ok() ? "ran" : state(t).c_str());
   if (!t.ok()) record("stopped", t.error_name() + (": " + t.message));
   return 0;

@@ -20,11 +20,4 @@ Part hangs_elsewhere(const Shape& shape, bool or_stops);
 // The compute-sanitizer tool that looks for such findings.
 Part sanitizer_reports(const Shape& shape, Finding::Kind kind);
 
-// A launch of `runner KERNEL once B H S D [causal [seconds]]`. Throws BadInput.
-struct OnceWords {
-  Shape shape;
-  int seconds = 0;  // 0: hang_seconds(shape)
-};
-OnceWords once_words_of(std::span<char*> args);
-
 }  // namespace lab

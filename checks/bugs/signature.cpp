@@ -179,15 +179,11 @@ Part overlapping_launches_wrong(const Shape& one, const Shape& other) {
 Part schedules_differ(const Shape& shape, Family family) {
   Part part;
   std::map<std::vector<std::uint16_t>, std::string> outputs;
-  std::vector<fp16> first;
-  std::size_t differing = 0;
   const auto add = [&](const Trial& t, const std::string& how) {
     std::vector<std::uint16_t> bits(t.out.size());
     std::ranges::transform(t.out, bits.begin(), [](fp16 h) { return h.bits; });
     std::string& group = outputs[bits];
     group += (group.empty() ? "" : " ") + how;
-    if (first.empty()) first = t.out;
-    for (std::size_t i = 0; i < first.size(); ++i) differing = std::max<std::size_t>(differing, first[i] != t.out[i]);
   };
   if (!can_schedule()) {
     part.expected = "repeated launches differ, or an output is wrong";

@@ -32,6 +32,7 @@ constexpr Word WORDS[] = {
     {"ldmatrix-cycles", Counted::ldmatrix, &Tally::wavefronts},
     {"wmma-loads", Counted::wmma_load, &Tally::instructions},
     {"wmma-load-cycles", Counted::wmma_load, &Tally::wavefronts},
+    {"copies", Counted::cp_async, &Tally::lanes},
     {"copy-cycles", Counted::cp_async, &Tally::wavefronts},
     {"copy-sectors", Counted::cp_async, &Tally::sectors},
     {"global-loads", Counted::global_load, &Tally::instructions},
@@ -39,8 +40,10 @@ constexpr Word WORDS[] = {
     {"global-stores", Counted::global_store, &Tally::instructions},
     {"global-store-sectors", Counted::global_store, &Tally::sectors},
     {"mma", Counted::mma, &Tally::instructions},
+    {"wgmma", Counted::wgmma, &Tally::instructions},
     {"wgmma-bytes", Counted::wgmma, &Tally::bytes},  // operands from shared memory
     {"exponentials", Counted::exponential, &Tally::instructions},
+    {"warp-barriers", Counted::syncwarp, &Tally::instructions},
     {"shuffles", Counted::shuffle, &Tally::instructions},
     {"arrivals", Counted::mbarrier_arrive, &Tally::lanes},
     {"named-barriers", Counted::named_barrier, &Tally::instructions},
@@ -49,30 +52,14 @@ constexpr Word WORDS[] = {
     {"remote-bytes", Counted::remote_store, &Tally::bytes},
     {"stmatrix", Counted::stmatrix, &Tally::instructions},
     {"stmatrix-cycles", Counted::stmatrix, &Tally::wavefronts},
+    {"tma-loads", Counted::tma_load, &Tally::instructions},
+    {"tma-bytes", Counted::tma_load, &Tally::bytes},
     {"tma-sectors", Counted::tma_load, &Tally::sectors},
     {"tma-stores", Counted::tma_store, &Tally::instructions},
     {"tma-stored-bytes", Counted::tma_store, &Tally::bytes},
 };
-// Of the words that events count, where their lines are found.
-constexpr Word LINES_ONLY[] = {{"barriers", Counted::barrier, &Tally::instructions},
-                               {"warp-barriers", Counted::syncwarp, &Tally::instructions},
-                               {"copies", Counted::cp_async, &Tally::lanes},
-                               {"tma-loads", Counted::tma_load, &Tally::instructions}};
-
-// A word for events: how often, and of some how many bytes.
-struct EventWord {
-  ExecEvent::Kind kind;
-  const char* each;
-  const char* bytes = nullptr;
-};
-constexpr EventWord EVENTS[] = {{ExecEvent::Kind::read, "reads", "read-bytes"},
-                                {ExecEvent::Kind::write, "writes", "written-bytes"},
-                                {ExecEvent::Kind::copy, "copies"},
-                                {ExecEvent::Kind::sync, "warp-barriers"},
-                                {ExecEvent::Kind::release, "barriers"},
-                                {ExecEvent::Kind::tma_issue, "tma-loads", "tma-bytes"},
-                                {ExecEvent::Kind::mbarrier_complete, "phases"},
-                                {ExecEvent::Kind::wgmma_issue, "wgmma"}};
+// A word that events count, where its lines are found.
+constexpr Word BARRIERS = {"barriers", Counted::barrier, &Tally::instructions};
 
 // The line that most of a word's count comes from; "" where two share that.
 std::string dearest(const std::vector<CountedLine>& lines, const Word& word) {
@@ -89,19 +76,9 @@ std::string dearest(const std::vector<CountedLine>& lines, const Word& word) {
 
 }  // namespace
 
-WordCounter::WordCounter() {
-  for (const EventWord& word : EVENTS) {
-    counts[word.each] = 0;
-    if (word.bytes) counts[word.bytes] = 0;
-  }
-}
-
 void WordCounter::see(const ExecEvent& e) {
-  for (const EventWord& word : EVENTS)
-    if (word.kind == e.kind) {
-      ++counts[word.each];
-      if (word.bytes) counts[word.bytes] += e.bytes;
-    }
+  counts["barriers"] += e.kind == ExecEvent::Kind::release;
+  counts["phases"] += e.kind == ExecEvent::Kind::mbarrier_complete;
 }
 
 void WordCounter::add(const ExecReport& report) {
@@ -109,7 +86,7 @@ void WordCounter::add(const ExecReport& report) {
     for (const CountedBlock& block : report.counted_blocks)
       counts[word.name] += long(block.tallies[std::size_t(word.what)].*word.figure);
   for (const Word& word : WORDS) dearest_lines[word.name] = dearest(report.counts, word);
-  for (const Word& word : LINES_ONLY) dearest_lines[word.name] = dearest(report.counts, word);
+  dearest_lines[BARRIERS.name] = dearest(report.counts, BARRIERS);
 }
 
 void WordCounter::print() const {

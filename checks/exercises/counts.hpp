@@ -11,11 +11,10 @@ namespace lab {
 // Watches a launch; with add(), what its report has counted comes on top.
 class WordCounter final : public ExecWatcher {
  public:
-  WordCounter();
   void see(const ExecEvent& e) override;
   void add(const ExecReport& report);  // of all its blocks together
   void print() const;
-  std::map<std::string, long> counts;
+  std::map<std::string, long> counts = {{"barriers", 0}, {"phases", 0}};
   std::map<std::string, std::string> dearest_lines;  // "FILE:LINE" that most of it comes from; "" where two share that
 };
 

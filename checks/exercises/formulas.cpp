@@ -48,7 +48,6 @@ struct {
        return attention({in.shape, 1, in.q, in.k, in.v});
      }},
     {"divided-by-32", "the right answer / 32", wrong::reduce_32x},
-    {"half-of-d", "the dot products stop at column 63, and so does the output; the rest is NaN", wrong::head_dim_64},
     {"tile-not-transposed", "score = sum over c of Q[r][c] Ktile[c][n]: K's tile as it lies",
      by_tile<wrong::qk_not_transposed>},
     {"k-blocks-transposed", "every 16 x 16 block of K transposed", wrong::ldm},
@@ -100,10 +99,6 @@ struct {
      [](const Operands& in) { return first_keys(in, tiled(in.shape).slots * tiled(in.shape).tile_n); }},
     {"whole-tiles-only", "the keys of the last tile, if it is not whole, count for nothing",
      [](const Operands& in) { return first_keys(in, in.shape.S / tiled(in.shape).tile_n * tiled(in.shape).tile_n); }},
-    {"not-causal", "every row sees every key",
-     [](const Operands& in) { return masked(in, [&](int) { return in.shape.S; }); }},
-    {"one-key-too-many", "a row sees the key behind its own",
-     [](const Operands& in) { return masked(in, [](int row) { return row + 2; }); }},
 };
 
 // Three gradients: how the weights of a row and a key differ from the right ones.

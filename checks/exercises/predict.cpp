@@ -187,7 +187,6 @@ std::set<std::pair<int, int>> pairs_of(const Request& r, const Shape& shape) {
 Score count_score(const Request& r, const Shape& shape) {
   const long yours = counted_number(r.say);
   const long seen = once(shape, [&] {
-    if (r.seen == "findings") return long(pairs_of(r, shape).size());
     if (r.seen == "different") return long(count_outputs(subject(), shape).outputs);  // in several orders of blocks
     const Launch& l = told_launch(r, shape);
     long marked = 0;

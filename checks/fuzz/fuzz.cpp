@@ -11,6 +11,7 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/verdict.hpp"
+#include "checks/bench/shapes.hpp"
 #include "checks/runner/commands.hpp"
 #include "common/stage_names.hpp"
 #include "reference/hash.hpp"
@@ -28,8 +29,7 @@ struct FuzzCase {
 };
 
 std::string words(const FuzzCase& c) {
-  const Shape& s = c.test.shape;
-  std::string text = format("B=%d H=%d S=%d D=%d causal=%d", s.B, s.H, s.S, s.D, int(s.causal));
+  std::string text = "shape=" + shape_word(c.test.shape);
   if (c.test.scale) text += format(" scale=%.9g", *c.test.scale);
   text += format(" inputs=%s:%llu", name(c.test.family), (unsigned long long)c.test.seed);
   if (c.test.amplitude != 1) text += format(" amplitude=%.9g", c.test.amplitude);
@@ -184,14 +184,8 @@ T named(const std::string& key, const std::string& text, const T (&values)[N]) {
 
 FuzzCase only_case(const KeyValues& values) {
   FuzzCase c;
-  Shape& shape = c.test.shape;
-  shape.B = whole_number("B", values.require("B"), 1, 65535),
-  shape.H = whole_number("H", values.require("H"), 1, 65535);
-  shape.S = whole_number("S", values.require("S"), 1, 1 << 20),
-  shape.D = whole_number("D", values.require("D"), 64, 128);
-  if (shape.D != 64 && shape.D != 128) throw BadInput(format("D=%d: the stages take 64 and 128", shape.D));
-  if (shape.elements() > 1u << 28) throw BadInput("B, H, S, D: more than 2^28 elements a tensor");
-  shape.causal = values.flag("causal");
+  c.test.shape = one_shape(values.require("shape"));
+  if (c.test.shape.elements() > 1u << 28) throw BadInput("shape=: more than 2^28 elements a tensor");
   c.test.scale = values.number("scale");
   const auto [family, inputs_seed] = with_seed("inputs", values.get("inputs").value_or("unit"));
   c.test.family = family_named(family), c.test.seed = inputs_seed;
@@ -221,8 +215,8 @@ bool wants_check(const KeyValues& values) {
 }
 
 int run_only(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"B",         "H",        "S",      "D",         "causal", "scale", "inputs",
-                                       "amplitude", "schedule", "copies", "fragments", "gaps",   "check"};
+  constexpr std::string_view keys[] = {"shape",  "scale",     "inputs", "amplitude", "schedule",
+                                       "copies", "fragments", "gaps",   "check"};
   const KeyValues values(args, keys);
   FuzzCase c = only_case(values);
   c.exec.check = wants_check(values);
@@ -236,8 +230,7 @@ int run_only(std::span<char*> args) {
 }  // namespace
 
 // runner KERNEL fuzz [seconds=N] [seed=K] [cases=N] [check=1]
-// runner KERNEL fuzz only B= H= S= D= [causal=] [scale=] [inputs=] [amplitude=] [schedule=] [copies=] [fragments=] [gaps=]
-// [check=]
+// runner KERNEL fuzz only shape= [scale=] [inputs=] [amplitude=] [schedule=] [copies=] [fragments=] [gaps=] [check=]
 int fuzz_command(std::span<char*> args) {
   if (!args.empty() && std::string_view(args[0]) == "only") return run_only(args.subspan(1));
   constexpr std::string_view keys[] = {"seconds", "seed", "cases", "check"};

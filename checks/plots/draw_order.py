@@ -208,7 +208,6 @@ KINDS = {
     "product": ("matrix product", {"fill": PALE[0]}),
     "threads": ("arithmetic of the threads", {"fill": PALE[1]}),
     "memory": ("additions, stores to global memory", {"fill": PALE[2], "hatch": "/"}),
-    "other": ("other", {"fill": PALE[5]}),
 }
 
 
@@ -227,25 +226,6 @@ def footer(p, y, kinds=("product", "threads", "memory")):
     p.text(1.38, y, "order of events", 8, "end")
     p.arrow(1.5, y, 7.8, y)
     p.legend(0.2, y + 0.3, *(KINDS[kind] for kind in kinds))
-
-
-@figure("order-b4", 1.95)
-def order_b4(p):
-    rows_of(
-        p,
-        0.42,
-        0.128,
-        [
-            (
-                "tensor cores",
-                "0 8 product 1  Sᵀ = K Qᵀ; 8 18 product 2  dPᵀ = V dOᵀ; 18 29 product 4  dV += Pᵀ dO; 35 41 product 7 dQ = dS K; 41 49 product 8 dK += dSᵀ Q",
-            ),
-            ("threads", "8 15 threads 3 P; 18 26 threads 5 dS; 26 34 other 6 store, barrier; 41 46 memory 9 add dQ"),
-        ],
-    )
-    p.line((5.92, 0.32), (5.92, 1.28), color=RED, width=2.2)
-    p.text(5.5, 0.2, "the tile's only barrier: the dS of both warpgroups is stored", 8.5, "middle", color=RED)
-    footer(p, 1.42, tuple(KINDS))
 
 
 @figure("order-b5", 2.55)

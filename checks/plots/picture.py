@@ -66,10 +66,6 @@ class Picture:
     def dot(self, x, y, color=BLACK, radius=0.035):
         self.add("dot", x=x, y=y, color=color, radius=radius)
 
-    def cells(self, x, y, size, colours):
-        """Rows of squares."""
-        self.add("cells", x=x, y=y, size=size, colours=colours)
-
     def frame(self, x, y, width, height, color=RED, line=1.8):
         self.rect(x, y, width, height, fill="none", edge=color, line=line)
 
@@ -107,12 +103,6 @@ class Picture:
                 axes.add_patch(patches.Rectangle((m["x"], m["y"]), m["width"], m["height"], zorder=order, **style))
             elif kind == "polygon":
                 axes.add_patch(patches.Polygon(m["points"], facecolor=m["fill"], edgecolor="none", zorder=order))
-            elif kind == "cells":
-                rows, columns = len(m["colours"]), len(m["colours"][0])
-                pixels = [[[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in row] for row in m["colours"]]
-                extent = (m["x"], m["x"] + columns * m["size"], m["y"] + rows * m["size"], m["y"])
-                axes.imshow(pixels, extent=extent, interpolation="none", aspect="auto", zorder=order)
-                axes.set_xlim(0, WIDTH), axes.set_ylim(self.height, 0)
             elif kind == "dot":
                 axes.add_patch(patches.Circle((m["x"], m["y"]), m["radius"], facecolor=m["color"], edgecolor="none", zorder=order))
             elif kind == "line":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "writeups" / "results"
-LARGE, SMALL = "2,8,2048,64,0", "1,8,512,64,0"
+SMALL = "1,8,512,64,0"
 
 
 def rows(name, **wanted):
@@ -25,7 +25,3 @@ def times(run, of_shape):
         for row in rows("bench.csv", run=run, status="ok")
         if shape(row) == of_shape
     }
-
-
-def metrics(stage, of_shape):
-    return {row["metric"]: float(row["value"]) for row in rows("profiles.csv", stage=stage) if shape(row) == of_shape}

@@ -1,7 +1,6 @@
-# compute-sanitizer's logs, LOGS/STAGE-VARIANT/TOOL.SHAPE.log: a line for each build and tool that saw something, and for each build; `csv`:
-# rows of writeups/results/tools.csv. A run without the tool's summary is not clean.
+# compute-sanitizer's logs, LOGS/STAGE-VARIANT/TOOL.SHAPE.log: a line for each build and tool that saw something, and for each build. A run
+# without the tool's summary is not clean.
 function add(list, key, word) { if (!((list, key, word) in seen)) { seen[list, key, word]; all[list, key] = all[list, key] (all[list, key] == "" ? "" : ", ") word } }
-function field(text) { return text ~ /,/ ? "\"" text "\"" : text }
 function close_record() { if (kind != "") add("kinds", key, kind); kind = "" }
 function places(text, most) {  # lines of kernel.cu and of the bug's patch
   while (most-- && match(text, /kernel\.cu:[0-9]+|[A-Za-z0-9_]+\.patch:[0-9]+/)) {
@@ -39,7 +38,6 @@ END {
     for (t = 1; t <= tools; t++) {
       key = build SUBSEP tool[t]; of += records[key]
       if (records[key]) printf "%s%s, %s: %s; lines %s\n", stage, bug == "" ? "" : " with " bug, tool[t], all["kinds", key], all["lines", key]
-      if (csv != "") print stage "," bug "," tool[t] "," field(all["kinds", key]) "," field(all["lines", key]) > csv
     }
     lost = runs[build] - ended[build]
     printf "%s%s: %d records in %d runs%s\n", stage, bug == "" ? "" : " with " bug, of, runs[build], lost ? ", " lost " without a summary: see the logs" : ""

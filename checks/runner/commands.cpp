@@ -17,17 +17,15 @@ static constexpr Command COMMANDS[] = {
      "validate shape=B,H,S,D[,causal] [seed=N]    may the search time this candidate?"},
     {"bits", bits_command, Pass::stage, "bits [quick=1]                         a digest of each output, bit by bit"},
     {"same-bits", same_bits_command, Pass::backward,
-     "same-bits [orders=N]                   do the bits depend on the order of blocks?"},
-    {"plan", plan_command, Pass::forward, "plan shape=B,H,S,D[,causal]            how the stage launches a shape",
+     "same-bits                              do the bits depend on the order of blocks?"},
+    {"plan", plan_command, Pass::stage, "plan shape=B,H,S,D[,causal]             the kernels that a call launches",
      false},
-    {"plan", backward_plan_command, Pass::backward,
-     "plan shape=B,H,S,D[,causal]             the kernels of a call, and their dynamic shared memory"},
 #ifdef LAB_GPU
     {"bench", bench_command, Pass::stage,
-     "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [amplitude=x]    how long a call takes"},
+     "bench [shape=B,H,S,D[,causal];...|acceptance|long|all]    how long a call takes"},
 #else
     {"trace", trace_command, Pass::forward,
-     "trace [shape=B,H,S,D[,causal]] [tile=N] [json=FILE] [check=1]    a block's steps, for ui.perfetto.dev"},
+     "trace [shape=B,H,S,D[,causal]] [tile=N] [json=FILE]    a block's steps, for ui.perfetto.dev"},
     {"counters", counters_command, Pass::forward,
      "counters [shape=B,H,S,D[,causal]] [csv=1]    what a GPU's counters would count, line by line"},
     {"drill", drill_command, Pass::drill, "drill [seed=N]     the kernel, bit for bit"},
@@ -41,8 +39,6 @@ static constexpr Command COMMANDS[] = {
     {"broken-version", broken_version_command, Pass::none,
      "broken-version NAME KERNEL...    the acceptance of what never worked"},
     {"racecheck", racechecks_command, Pass::none, "racecheck [short=1] KERNEL...    each race check"},
-    {"evolve", evolve_command, Pass::none,
-     "evolve BACKEND STAGE [KEY=VALUE...]    the elite loop, until the time is spent"},
 };
 
 extern "C" std::span<const Command> lab_commands() { return COMMANDS; }

@@ -34,8 +34,7 @@ int counters_command(std::span<char*> args);   // counters/counters.cpp
 int bits_command(std::span<char*> args);       // bits/bits.cpp
 int validate_command(std::span<char*> args);   // search/validate.cpp
 
-int backward_plan_command(std::span<char*> args);  // bench/plan.cpp
-int same_bits_command(std::span<char*> args);      // acceptance/same_bits.cpp
+int same_bits_command(std::span<char*> args);  // acceptance/same_bits.cpp
 
 int drill_command(std::span<char*> args);         // exercises/drills/drill.cpp
 int order_command(std::span<char*> args);         // exercises/drills/drill.cpp
@@ -45,7 +44,6 @@ int reproduce_command(std::span<char*> args);       // bugs/reproduce.cpp
 int check_harness_command(std::span<char*> args);   // bugs/reproduce.cpp
 int broken_version_command(std::span<char*> args);  // bugs/reproduce.cpp
 int racechecks_command(std::span<char*> args);      // bugs/reproduce.cpp
-int evolve_command(std::span<char*> args);          // search/evolve.cpp
 
 // Runs the command that these words name. Exit status: 0 good, 1 red, 2 bad input, 3 nothing could be looked at (a GPU
 // that cannot run this stage, or one that does not show a bug).

@@ -80,7 +80,6 @@ std::string stage_says(const std::string& key) {
   return found == library.says.end() ? "" : found->second;
 }
 const std::string& kernel_library() { return library.path; }
-std::size_t offset_in_library(const void* address) { return reinterpret_cast<std::size_t>(address) - library.base; }
 void* library_symbol(const char* name) { return dlsym(library.handle, name); }
 
 void load_signatures() {

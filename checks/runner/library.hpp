@@ -22,7 +22,6 @@ std::string stage_says(const std::string& key);
 // The path of what is loaded.
 const std::string& kernel_library();
 // An address in it as `nm` has it.
-std::size_t offset_in_library(const void* address);
 // Loads what stands beside the variants, build/BACKEND/STAGE/signatures.so, if it is there.
 void load_signatures();
 // A C function of the library; nullptr where it has none of that name.

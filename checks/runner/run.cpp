@@ -19,7 +19,7 @@ constexpr Command HERE[] = {{"test", test_command, Pass::stage,
                              "fuzz [seconds=N] [cases=N] [seed=K] [check=1]    random problems; a failure is shrunk "
                              "and says how to repeat it"},
                             {"once", once_command, Pass::stage,
-                             "once B H S D [causal [seconds]]      one launch, for compute-sanitizer to watch"}};
+                             "once shape=B,H,S,D[,causal] [seconds=N]    one launch, for compute-sanitizer to watch"}};
 
 // commands.so is loaded when it is first asked for.
 std::span<const Command> others() {

@@ -48,7 +48,7 @@ for goal in $goals; do
   case $goal in racecheck|counters|trace) [ -z "$stage" ] || [ -z "$n" ] || fail "$goal takes stage= or n=, not both" ;; esac
 done
 if is_in probe "$goals"; then
-  case ${what:-none} in wmma|mma|wgmma|ex2|overlap) say PROBE build/gpu/probe_$what ;; *) fail "probe takes what=, one of wmma mma wgmma ex2 overlap" ;; esac
+  case ${what:-none} in wmma|mma|wgmma|ex2) say PROBE build/gpu/probe_$what ;; *) fail "probe takes what=, one of wmma mma wgmma ex2" ;; esac
 fi
 if is_in evolve-labs "$goals"; then
   case $only in *[!a-zA-Z0-9_.\ -]*) fail "only= names candidates" ;; *) say CANDIDATES "$only" ;; esac

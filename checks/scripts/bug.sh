@@ -10,29 +10,7 @@ path_of() {  # STAGE BUG
 head_of() { sed '/^--- a\//,$d;/^$/d;/^diff --git /d;/^index /d' "$1"; }
 diff_of() { diff -u --label "a/$1" --label "b/$1" "$2" "$3"; }  # SOURCE OLD NEW
 
-show() {  # PATCH STAGE BUG
-  [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && colour=1 || colour=
-  awk -v path="$1" -v stage="$2" -v bug="$3" -v colour="$colour" '
-    function painted(code, line) { return colour ? "\033[" code "m" line "\033[0m" : line }
-    function say(what, words) { printf "  %s%" (length(what) < 11 ? 11 - length(what) : 1) "s%s\n", what, "", words }
-    BEGIN {
-      names["plants"] = "plants:"; names["predicted"] = "predicted:"; names["also"] = "also in:"; names["harmless"] = "harmless:"
-      names["slow"] = "only slow:"; names["unseen"] = "unseen:"; names["lucky"] = "a GPU may hide it:"
-      print painted("1", bug ", a bug of " stage)
-    }
-    /^--- a\// { if (!diff) { say("patch:", path); say("read:", "writeups/bugs/" bug ".md"); print "" } diff = 1 }
-    !diff && (at = index($0, ": ")) && (substr($0, 1, at - 1) in names) {
-      key = substr($0, 1, at - 1); words = substr($0, at + 2)
-      if (key == "also") { gsub(/ +/, ", ", words); words = words " of the source notes" }
-      say(names[key], words)
-    }
-    !diff { next }
-    /^(---|\+\+\+)/ { print painted("1", $0); next }
-    /^@@/ { print painted("36", $0); next }
-    /^-/ { print painted("31", $0); next }
-    /^\+/ { print painted("32", $0); next }
-    { print }' "$1"
-}
+show() { echo "$2: read writeups/bugs/$2.md"; cat "$1"; }  # PATCH BUG
 
 edit() {  # STAGE BUG
   patch=$(path_of "$1" "$2"); source=stages/$1/kernel.cu; dir=build/edit/$1-$2
@@ -61,29 +39,14 @@ edit() {  # STAGE BUG
   echo "then: make stage=$stage save-bug bug=$2"
 }
 
-check_head() {  # PATCH
-  awk -v path="$1" '
-    function fail(why) { print path ":" NR ": " why > "/dev/stderr"; failed = 1; exit 2 }
-    BEGIN { known = "plants, predicted, also, harmless, slow, unseen, lucky"; n = split(known, keys, ", "); for (i = 1; i <= n; i++) place[keys[i]] = i }
-    /^--- a\// { exit }
-    /^$/ { next }
-    {
-      key = $0; sub(/: .*/, "", key)
-      if (key == $0 || !(key in place)) fail("\047" $0 "\047 is not `key: value`; the keys are " known)
-      if (place[key] <= last) fail("`" key ":` is out of place; once each and in this order: " known)
-      if ($0 ~ /: *$/) fail("`" key ":` says nothing")
-      last = place[key]; there[key] = 1
-    }
-    END { if (!failed) for (i = 1; i <= 2; i++) if (!(keys[i] in there)) fail("the head has no `" keys[i] ":`") }' "$1"
-}
-
 save() {  # STAGE BUG
   patch=$(path_of "$1" "$2"); source=stages/$1/kernel.cu; dir=build/edit/$1-$2
   [ -f "$dir/kernel.cu" ] || die "there is no $dir/kernel.cu; make stage=$stage edit-bug bug=$2 makes it"
   cmp -s $dir/base.cu $source || die "$source has changed since $dir/kernel.cu was begun; move the copy away, and begin anew"
   if diff_of $source $source $dir/kernel.cu > $dir/diff; then die "$dir/kernel.cu is $source as it is: there is nothing to save"; fi
   { head_of $dir/head; echo; cat $dir/diff; } > $dir/new.patch
-  check_head $dir/new.patch && sh checks/scripts/patched.sh $dir/new.patch > /dev/null || exit 2
+  for key in plants predicted; do grep -q "^$key: ." $dir/head || die "$dir/head: the head has no \`$key:\`"; done
+  sh checks/scripts/patched.sh $dir/new.patch > /dev/null || exit 2
   mkdir -p "$(dirname "$patch")"; cp $dir/new.patch "$patch"; cp $dir/kernel.cu $dir/begun.cu
   echo "$patch is written"
   for also in "stages/$1/bugs/$2.cpp" "writeups/bugs/$2.md"; do [ -r "$also" ] || echo "still missing: $also"; done
@@ -103,7 +66,7 @@ between=
 for pair in $pairs; do
   [ -z "$between" ] || echo
   case $goal in
-    show) show "$(path_of "${pair%%:*}" "${pair#*:}")" "${pair%%:*}" "${pair#*:}" ;;
+    show) show "$(path_of "${pair%%:*}" "${pair#*:}")" "${pair#*:}" ;;
     *) $goal "${pair%%:*}" "${pair#*:}" ;;
   esac
   between=1

@@ -17,15 +17,7 @@ launched() {
   for shape in 1,8,512,64 2,8,2048,64 1,8,512,128 2,8,2048,128 2,8,2048,64,causal 4,16,8192,64 4,16,8192,128; do
     case $1/$shape in */b[0-9]*/4,*) continue ;; esac
     "$RUNNER" "$1" plan shape=$shape || echo "failed $shape"
-  done > "$base.plans"
-  nm --defined-only "$1" | awk '{ sub(/^0+/, "", $1); print $1, $3 }' > "$base.symbols"
-  awk '
-    FILENAME == ARGV[1] { symbol[$1] = $2; next }
-    $1 == "failed" { print "failed", $0; next }
-    FNR && $1 ~ /^[0-9a-f]+$/ && $1 in symbol { print symbol[$1], $2; next }  # of the backward pass: an address
-    $1 == "kernel" { kernel = $2 }
-    $1 == "smem" { print kernel, $2 }' "$base.symbols" "$base.plans" > "$base.found"
-  cut -d' ' -f1 "$base.found" | names | paste -d' ' - "$base.found" | awk '{ print $1, $3 }'
+  done | awk '$1 == "failed" { print } $1 == "kernel" { kernel = $2 } $1 == "smem" { print kernel, $2 }'
 }
 one() {
   dir=$(dirname "$(dirname "$1")"); stage=${dir#build/*/} conf=$dir/stage.conf

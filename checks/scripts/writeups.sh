@@ -14,7 +14,7 @@ block() {
   case "$status $first" in '1 git diff'*) status=0 ;; esac  # what git says of files that differ
   case $1 in '! '*) [ $status != 0 ] ;; *) [ $status = 0 ] ;; esac || { echo "exit status $status: $1" >&2; tail -3 $out.err >&2; return 1; }
   case $first in
-    git\ diff* | *.patch | make\ *\ show-bug*) language=diff ;;
+    git\ diff* | *.patch) language=diff ;;
     *.cu | *.cuh | *.cpp | *.hpp) language=cpp ;;
     *.py) language=python ;;
     *.exercise) language= ;;

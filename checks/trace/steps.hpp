@@ -20,33 +20,12 @@
 
 namespace lab::trace {
 
-// Counts of a slice: names as in `make counters`, and a few more.
-enum Count : unsigned {
-  reads,
-  read_bytes,
-  writes,
-  written_bytes,
-  copies,
-  warp_barriers,
-  tma_loads,
-  tma_bytes,
-  wgmma,
-  products,
-  waited,  // steps that a wait took beyond its own
-  COUNTS
-};
-inline constexpr const char* COUNT_NAMES[COUNTS] = {"reads",  "read-bytes",    "writes",    "written-bytes",
-                                                    "copies", "warp-barriers", "tma-loads", "tma-bytes",
-                                                    "wgmma",  "products",      "waited"};
-using Counts = std::array<std::uint64_t, COUNTS>;
-
 struct Slice {
   std::uint32_t block = 0;
   int track = 0;  // a warp; of barriers: an index into Picture::barriers
   long begin = 0, end = 0;
   std::string kind, name;  // kind: work, copy, wait, barrier, phase
-  Counts counts{};
-  bool for_ever = false;  // the launch ended before it did
+  bool for_ever = false;   // the launch ended before it did
 };
 
 // Asynchronous work, from its issue to the wait after which a thread may rely on it.
@@ -83,8 +62,8 @@ class Steps final : public ExecWatcher {
   };
   struct Cell {
     const Name* what = nullptr;
-    int lane = LANES;  // whose step named it; -1: the warp's
-    Counts counts{};
+    int lane = LANES;      // whose step named it; -1: the warp's
+    bool product = false;  // an mma.sync or WMMA product
   };
   // Asynchronous work that is waited for by groups.
   struct Groups {
@@ -125,7 +104,7 @@ class Steps final : public ExecWatcher {
   const Name* name(const std::string& kind, const std::string& text, std::uint64_t turn = 0);
   Cell& cell(Warp& w, long step, const Name* what, int lane = -1);
   void fill(Warp& w, long from, long to, const Name* what, int lane = -1);
-  void step(Warp& w, int lane, const Name* what, Count count, std::uint64_t by, Count bytes, std::uint64_t how_many);
+  void step(Warp& w, int lane, const Name* what);
   void phase(std::uint32_t block, const std::string& text, const std::string& slice, long begin, long end);
   Flight& flight(Groups& groups, const ExecEvent& e, int warps, long now, const char* kind);
   void land(Groups& groups, const ExecEvent& e, long now);

@@ -1,6 +1,5 @@
 // Rendezvous of a warp's lanes: how they meet and end, what the last lane computes, and the checks that each lane makes
 // before it joins.
-#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -42,11 +41,10 @@ void move_values(Block&, Warp& warp, std::uint32_t mask) {
   });
 }
 
-void count_votes(Block& block, Warp& warp, std::uint32_t mask) {
+void count_votes(Block&, Warp& warp, std::uint32_t mask) {
   std::uint32_t votes = 0;
   for_lanes(mask, [&](int lane) { votes |= warp.in[lane] << lane; });
   for_lanes(mask, [&](int lane) { warp.out[lane] = votes; });
-  block.tell(ExecEvent::Kind::vote, 0, std::size_t(std::popcount(votes)), 0);
 }
 
 // The additions of the xor butterfly 16, 8, 4, 2, 1, in its order. Both partners of an exchange add the same two

@@ -394,7 +394,6 @@ cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thre
     last_report.counted_blocks.insert(last_report.counted_blocks.end(), done.counted.begin(), done.counted.end());
   }
   std::ranges::sort(last_report.counted_blocks, {}, &CountedBlock::block);
-  last_report.blocks_total += total;
   if (error != cudaSuccess) set_async_error(error);
   return cudaSuccess;
 }

@@ -75,11 +75,6 @@ float block_sum(const fp16* a, const fp16* b, float c, TensorCoreModel model) {
 }  // namespace
 
 float tensor_core_dot(const fp16* a, const fp16* b, float c, int k, TensorCore tensor_core) {
-  if (tensor_core == TensorCore::fast) {
-    float sum = 0.0f;
-    for (int i = 0; i < k; ++i) sum += to_float(a[i]) * to_float(b[i]);
-    return c + sum;
-  }
   const TensorCoreModel model = model_of(tensor_core);
   for (int i = 0; i < k; i += model.block) c = block_sum(a + i, b + i, c, model);
   return c;

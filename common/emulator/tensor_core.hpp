@@ -17,8 +17,8 @@
 
 namespace lab {
 
-// Whose arithmetic; kernels have an H200's. `fast`: plain fp32 sums, for comparison.
-enum class TensorCore { sm_90, sm_89, fast };
+// Whose arithmetic; kernels have an H200's.
+enum class TensorCore { sm_90, sm_89 };
 
 struct TensorCoreModel {
   int block;  // products per step
@@ -30,7 +30,7 @@ constexpr TensorCoreModel model_of(TensorCore tensor_core) {
 inline constexpr std::uint32_t TENSOR_CORE_NAN = 0x7FFFFFFFu;
 
 // c + sum of a[i] b[i], i < k, as the tensor core gives it. `k` must be a multiple of the model's block.
-// TensorCore::fast adds in fp32, i ascending, and c last. This is the definition; mma_tile below is the fast way.
+// This is the definition; mma_tile below is the fast way.
 float tensor_core_dot(const fp16* a, const fp16* b, float c, int k, TensorCore tensor_core);
 
 // The functions below are there with AVX2 and without, and give the same bits.

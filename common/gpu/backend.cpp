@@ -59,7 +59,7 @@ std::string skipped_here() {
   if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) return "";
   const GpuProperties gpu{p.name, p.major, p.minor, p.sharedMemPerBlockOptin, has_code_here()};
   const auto& [target, needs, smem] = stage_conf();
-  return skip_line({stage_name(), target, needs, smem}, gpu, stages_in("stages"));
+  return skip_line({stage_name(), target, needs, smem}, gpu);
 }
 
 ExecReport take_exec_report() {

@@ -36,13 +36,13 @@ struct Set {
   std::vector<Buffer<half>> in, out;
   Buffer<unsigned char> workspace;
   Call call;
-  Set(const Shape& shape, std::uint64_t seed, float amplitude, cudaStream_t stream)
+  Set(const Shape& shape, std::uint64_t seed, cudaStream_t stream)
       : workspace(std::max<std::size_t>(subject().workspace(shape), 1)),
         call{.shape = shape, .scale = 1 / std::sqrt(float(shape.D)), .stream = stream, .workspace = workspace.data()} {
     for (std::size_t i = 0; i < subject().inputs.size(); ++i) {
       in.emplace_back(shape.elements());
       call.in[i] = in.back().data();
-      gpu::fill_normal(in.back().data(), shape.elements(), seed + i, stream, i < 2 ? amplitude : 1);
+      gpu::fill_normal(in.back().data(), shape.elements(), seed + i, stream);
     }
     for (std::size_t i = 0; i < subject().outputs.size(); ++i)
       out.emplace_back(shape.elements()), call.out[i] = out.back().data();
@@ -54,7 +54,7 @@ struct Set {
 
 class CaseTimer {
  public:
-  CaseTimer(const Shape& shape, float amplitude) : shape_(shape), amplitude_(amplitude) {}
+  explicit CaseTimer(const Shape& shape) : shape_(shape) {}
 
   void run() {
     check_right();
@@ -64,7 +64,7 @@ class CaseTimer {
     const std::size_t bytes = (subject().inputs.size() + subject().outputs.size()) * shape_.elements() * sizeof(half);
     const int sets = int(std::clamp<std::size_t>(std::size_t(l2) * 3 / 4 / bytes, 2, 4));
     for (int i = 0; i < sets; ++i) {
-      sets_.emplace_back(shape_, std::uint64_t(4 * i + 1), amplitude_, stream_);
+      sets_.emplace_back(shape_, std::uint64_t(4 * i + 1), stream_);
       gpu::check_started(start(sets_.back().call, false));
     }
     (void)call(0);
@@ -114,7 +114,7 @@ class CaseTimer {
     one.shape = shape_, one.scale = 1 / std::sqrt(float(shape_.D));
     one.shape.B = one.shape.H = 1;
     if (subject().backward) one.shape.S = std::min(one.shape.S, ORACLE_ROWS);
-    const Set set(one.shape, 1, amplitude_, stream_);
+    const Set set(one.shape, 1, stream_);
     set.poison();
     gpu::check_started(start(set.call, false));
     if (const cudaError_t ran = cudaStreamSynchronize(stream_); ran != cudaSuccess)
@@ -132,7 +132,6 @@ class CaseTimer {
   }
 
   Shape shape_;
-  float amplitude_;  // of q and k
   gpu::Stream stream_;
   gpu::Stopwatch watch_;
   std::vector<Set> sets_;
@@ -140,12 +139,10 @@ class CaseTimer {
 
 }  // namespace
 
-// runner KERNEL bench [shape=LIST] [amplitude=x]: a line a shape; exit status 1 where one was not timed.
+// runner KERNEL bench [shape=LIST]: a line a shape; exit status 1 where one was not timed.
 int bench_command(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"shape", "amplitude"};
-  const KeyValues values(args, keys);
-  const std::vector<Shape> shapes = bench_shapes(values.get("shape").value_or("all"));
-  const float amplitude = float(values.number("amplitude").value_or(1));
+  constexpr std::string_view keys[] = {"shape"};
+  const std::vector<Shape> shapes = bench_shapes(KeyValues(args, keys).get("shape").value_or("all"));
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) throw BadInput("bench needs a GPU, and CUDA finds none");
   const char* const name = stage_name();
@@ -154,7 +151,7 @@ int bench_command(std::span<char*> args) {
   bool good = true;
   for (const Shape& shape : shapes) {
     try {
-      CaseTimer(shape, amplitude).run();
+      CaseTimer(shape).run();
     } catch (const NotTimed& e) {
       std::printf("%-24s not timed: %s\n", shape_word(shape).c_str(), e.what());
       good = false;
