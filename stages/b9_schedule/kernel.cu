@@ -1,6 +1,6 @@
 // B9: the same bits in every run, and as fast. A small problem's blocks store their parts of dQ apart, as they do with
 // dK and dV since b7, and the last kernel adds them up in the order of the keys. Otherwise blocks add in turns, as in b6,
-// by a schedule: no two blocks of a head are at the same query rows at the same time, so that on paper none waits.
+// by a schedule: no two blocks of a head are at the same query rows at the same time. Turns have a warpgroup of their own.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
@@ -37,7 +37,7 @@ constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int GROUPS = 2;   // of keys; one more makes dQ, and one requests tiles, waits for turns and passes them on
 constexpr int THREADS = (GROUPS + 2) * GROUP;
 constexpr int REGISTERS = 208, DQ_REGISTERS = 72,
-              LAST_REGISTERS = 24;      // per thread of a warpgroup of keys; of dQ; of the last
+              LAST_REGISTERS = 24;      // per thread of a warpgroup: of keys; of dQ; last
 constexpr int GROUP_KEYS = 64;          // rows of a warpgroup's products
 constexpr int STRIPE = 16;              // of those, a warp's
 constexpr int N = GROUPS * GROUP_KEYS;  // keys per block
@@ -49,11 +49,8 @@ template <int D>
 constexpr int M = D == 64 ? 128 : 64;  // query rows per tile
 template <int D>
 constexpr int BLOCK_TILES = N / M<D>;  // query tiles to a query block, which has as many rows as a key block has keys
-static_assert(DQ_PARTS * DQ_SIZE == M<64> * 64 && DQ_PARTS * DQ_SIZE == M<128> * 128,
-              "the parts of dQ make a whole tile");
-
-// Of a place (Smem): the tile.
-__device__ __forceinline__ int tile_at(int place) { return max(place, ~place); }
+constexpr int TILE = DQ_PARTS * DQ_SIZE;  // elements of a tile of Q
+static_assert(TILE == M<64> * 64 && TILE == M<128> * 128, "the parts of dQ make a whole tile");
 
 // --- shared memory ---------------------------------------------------------------------------------------
 template <int D>
@@ -172,8 +169,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   // --- The third warpgroup: dQ of each tile, from this block's keys -----------------------------------------
   if (group == GROUPS) {
     ptx::registers_release<DQ_REGISTERS>();
-    // dQ^T = K^T dS^T. The tile's parts have query rows of their own at D = 64, columns of D at D = 128: there the first
-    // part's K^T is held.
+    // dQ^T = K^T dS^T, in parts: of query rows at D = 64, of dQ's columns at D = 128, where the first part's K^T is held.
     unsigned held[HELD / 16][4];
 #pragma unroll
     for (int n = 0; n < HELD; n += 16)
@@ -182,7 +178,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int t = 0; t < tiles; ++t) {
       ptx::mbarrier_wait(smem.ds_full[t % 2], t / 2 % 2);
       const int place = smem.places[t % PLACES];
-      float* const sums = dq_sum + tile_at(place) * M * D;
+      float* const sums = dq_sum + max(place, ~place) * M * D;
       const int turn = t / BLOCK_TILES;  // which of those of this block
 #pragma unroll
       for (int dq_part = 0; dq_part < DQ_PARTS; ++dq_part) {
@@ -225,16 +221,14 @@ __global__ void __launch_bounds__(THREADS, 1)
   float s[M / 8][4], dp[M / 8][4];             // S^T and dP^T, [64 keys][M queries]
   float dV[D / 8][4] = {}, dK[D / 8][4] = {};  // [64 keys][D]
   unsigned p[M / 16][4], ds[M / 16][4];        // P^T and dS^T as halves: A operands of 16 queries each
-  using Keys = half[D / SLAB][N][SLAB];
-  using Rows = half[D / SLAB][M][SLAB];
-  const auto begin_scores = [&](float(&to)[M / 8][4], const Keys& keys, const Rows& rows) {
+  const auto begin_scores = [&](float(&to)[M / 8][4], const auto& keys, const auto& rows) {
     ptx::wgmma_fence();  // S^T = K Q^T or dP^T = V dO^T: A [64][D] and B [D][M], both K-major
 #pragma unroll
     for (int c = 0; c < D; c += 16)
       ptx::wgmma<ptx::K_MAJOR>(to, ptx::descriptor(keys, group * GROUP_KEYS, c), ptx::descriptor(rows, 0, c), c > 0);
     ptx::wgmma_commit();
   };
-  const auto begin_weighted = [&](float(&to)[D / 8][4], const unsigned(&weights)[M / 16][4], const Rows& rows) {
+  const auto begin_weighted = [&](float(&to)[D / 8][4], const unsigned(&weights)[M / 16][4], const auto& rows) {
     ptx::wgmma_fence();  // dV += P^T dO or dK += dS^T Q: A [64][M] from registers, B [M][D] MN-major
 #pragma unroll
     for (int m = 0; m < M; m += 16) ptx::wgmma<ptx::MN_MAJOR>(to, weights[m / 16], ptx::descriptor(rows, m, 0));
@@ -264,7 +258,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int m = 0; m < M / 8; ++m)
 #pragma unroll
       for (int e = 0; e < 4; ++e) s[m][e] = fmaf(s[m][e], scale_log2, e % 2 == 0 ? -L[m].x : -L[m].y);
-    const int q0 = tile_at(smem.places[t % PLACES]) * M;
+    const int place = smem.places[t % PLACES], q0 = max(place, ~place) * M;
     if (q0 + M > S || k0 + N > S || (schedule.causal && q0 < k0 + N - 1) || unit != 1.0f) {
 #pragma unroll
       for (int m = 0; m < M / 8; ++m)
@@ -351,8 +345,7 @@ __global__ void __launch_bounds__(DQ_PARTS* GROUP)
   ptx::launch_dependents();
   constexpr int M = ::M<D>, COLUMNS = DQ_COLS / 8 / SUM_BLOCKS;  // of a part, eights of them, by a block
   const int tile = blockIdx.y / SUM_BLOCKS, tiles = gridDim.y / SUM_BLOCKS, head = blockIdx.x;  // y and z end at 65535
-  const int part = threadIdx.x / GROUP, first = blockIdx.y % SUM_BLOCKS * COLUMNS,
-            gradient = blockIdx.z;  // 0 dQ, 1 dK, 2 dV
+  const int part = threadIdx.x / GROUP, first = blockIdx.y % SUM_BLOCKS * COLUMNS, gradient = blockIdx.z;
   const int row = tile * M + (D == 64 ? part * DQ_ROWS : 0), column = D == 64 ? 0 : part * DQ_COLS;
   const std::size_t at = ((std::size_t(head) * tiles + tile) * DQ_PARTS + part) * DQ_SIZE,
                     head_at = std::size_t(head) * S * D, stride = std::size_t(heads) * tiles * M * D;
@@ -378,26 +371,21 @@ struct Workspace {
   std::size_t end;
 };
 
-template <int D>
 Workspace parts_of(const void* workspace, const Shape& s) {
   Parts parts(workspace);
-  const std::size_t heads = std::size_t(s.B) * s.H, key_blocks = ceil_div(s.S, N);
-  const std::size_t tiles = heads * key_blocks * BLOCK_TILES<D>,
-                    small = small_parts(key_blocks, heads, key_blocks * BLOCK_TILES<D>);
-  const std::size_t of_parts = small > 1 ? small * tiles * M<D> * D : 0;
+  const int key_blocks = ceil_div(s.S, N), tiles = key_blocks * (s.D == 64 ? BLOCK_TILES<64> : BLOCK_TILES<128>);
+  const std::size_t heads = std::size_t(s.B) * s.H, elements = heads * tiles * TILE,
+                    small = small_parts(key_blocks, heads, tiles), of_parts = small > 1 ? small * elements : 0;
   return {parts.take<half>(s.elements()),
           parts.take<float>(s.rows()),
-          parts.take<float>(tiles * 2 * M<D>),
-          parts.take<float2>(tiles * ROW_BLOCKS<M<D>, D>),
+          parts.take<float>(elements / s.D * 2),
+          parts.take<float2>(heads * tiles * ROW_BLOCKS<M<64>, 64>),
           parts.take<float>(heads),
-          parts.take<float>(tiles * M<D> * D * (small ? key_blocks : 1)),
-          parts.take<unsigned>(tiles),
+          parts.take<float>(elements * (small ? key_blocks : 1)),
+          parts.take<unsigned>(heads * tiles),
           parts.take<float>(of_parts),
           parts.take<float>(of_parts),
           parts.end()};
-}
-Workspace parts_of(const void* workspace, const Shape& s) {
-  return s.D == 64 ? parts_of<64>(workspace, s) : parts_of<128>(workspace, s);
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
@@ -412,7 +400,7 @@ cudaError_t launch(const BackwardArgs& a) {
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
   const Schedule schedule = schedule_of(key_blocks, heads, causal, !small, multiprocessors);
-  const Workspace w = parts_of<D>(a.workspace, a.shape);
+  const Workspace w = parts_of(a.workspace, a.shape);
   CUtensorMap q, k, v, dout;
   if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}}))
     return error;
@@ -421,21 +409,20 @@ cudaError_t launch(const BackwardArgs& a) {
   cudaLaunchAttribute early[1];  // may start before the kernel before has ended
   early[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early[0].val.programmaticStreamSerializationAllowed = 1;
-  const auto config = [&](dim3 grid, int threads, int bytes) {  // of <<<grid, threads, bytes, stream>>>
-    return cudaLaunchConfig_t{grid, dim3(threads), std::size_t(bytes), a.stream, early, 1};
+  const auto start = [&](dim3 grid, int threads, int bytes, auto kernel, auto... arguments) {
+    const cudaLaunchConfig_t how{grid, dim3(threads), std::size_t(bytes), a.stream, early, 1};
+    return cudaLaunchKernelEx(&how, kernel, arguments...);
   };
-  cudaLaunchConfig_t how = config(dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0);
-  if (const cudaError_t error =
-          cudaLaunchKernelEx(&how, row_terms<M, D>, w.out, a.dout, a.v, w.L, w.terms, w.bounds, w.turns, S))
+  if (const cudaError_t error = start(dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0, row_terms<M, D>, w.out,
+                                      a.dout, a.v, w.L, w.terms, w.bounds, w.turns, S))
     return error;
-  how = config(dim3(key_blocks * schedule.together * parts, ceil_div(heads, schedule.together)), THREADS, BYTES);
   if (const cudaError_t error =
-          cudaLaunchKernelEx(&how, gradients<D>, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk,
-                             a.dv, w.dk_parts, w.dv_parts, parts, small > 0, schedule, heads, S, a.scale))
+          start(dim3(key_blocks * schedule.together * parts, ceil_div(heads, schedule.together)), THREADS, BYTES,
+                gradients<D>, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk, a.dv, w.dk_parts,
+                w.dv_parts, parts, small > 0, schedule, heads, S, a.scale))
     return error;
-  how = config(dim3(heads, tiles * SUM_BLOCKS, parts > 1 ? 3 : 1), DQ_PARTS * GROUP, 0);
-  return cudaLaunchKernelEx(&how, round_sums<D>, w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, parts,
-                            small > 0, heads, S, a.scale, causal);
+  return start(dim3(heads, tiles * SUM_BLOCKS, parts > 1 ? 3 : 1), DQ_PARTS * GROUP, 0, round_sums<D>, w.dq_sum,
+               w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, parts, small > 0, heads, S, a.scale, causal);
 }
 
 }  // namespace
