@@ -114,8 +114,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   // --- The third warpgroup: dQ of each tile, from this block's keys -----------------------------------------
   if (group == GROUPS) {
     ptx::registers_release<DQ_REGISTERS>();
-    // dQ^T = K^T dS^T. A tile's parts have query rows of their own at D = 64, columns of D at D = 128: there the first
-    // part's K^T is held.
+    // dQ^T = K^T dS^T, in parts: of query rows at D = 64, of dQ's columns at D = 128, where the first part's K^T is held.
     unsigned held[HELD / 16][4];
 #pragma unroll
     for (int n = 0; n < HELD; n += 16)
