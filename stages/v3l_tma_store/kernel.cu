@@ -224,7 +224,7 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     wait_for_turn();
     begin_qk(s);
     hand_on_turn();
-    if (lane == 0 && storing >= 0) {  // here: the product is under way meanwhile
+    if (lane == 0 && storing >= 0) {  // not before: meanwhile the product runs
       ptx::bulk_wait_read<0>();
       ptx::mbarrier_arrive(smem.q_empty[storing]);
     }
@@ -310,8 +310,8 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
         for (int h = 0; h < 2; ++h) x[2 * i + h] = half_pair(o[d + i][2 * h] * norm[h], o[d + i][2 * h + 1] * norm[h]);
       ptx::stmatrix_x4(swizzled(box, first_row + lane % 16, 8 * (d + lane / 16)), x);
     }
-    ptx::fence_proxy_async();  // of each lane that has stored
-    __syncwarp();              // and all have read the slot's work
+    ptx::fence_proxy_async();  // by each lane that has stored
+    __syncwarp();              // all lanes have stored, and have read the slot's work
     if (lane == 0) {
       for (int slab = 0; slab < D / SLAB; ++slab)
         ptx::tma_store_3d(out, box[slab][first_row], slab * SLAB, q0 + first_row, head);
