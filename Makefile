@@ -246,7 +246,7 @@ counters: $(if $(GPU),,$(call chosen,checked))
 trace: $(if $(GPU),,$(call chosen,checked))
 	@$(if $(GPU),$(MAKE) backend=cpu $@,$(call keep,json) $(RUNNER) $< trace $(call given,shape tile json))
 endif
-bits: $(if $(stage),$(call fixed,$(STAGE)),$(call fixed,$(ALL_STAGES) $(filter b6_% b9_%,$(EVERY_STAGE)))) ## make bits [stage=v3j] [quick=1] [record=1] | does the CPU compute an H200's bits?
+bits: $(if $(stage),$(call fixed,$(STAGE)),$(call fixed,$(ALL_STAGES))) ## make bits [stage=v3j] [quick=1] [record=1] | does the CPU compute an H200's bits?
 	@sh checks/bits/bits.sh "$$record" "$$quick" $^
 ## make fuzz [stage=v2b] [seconds=60] [seed=N] [check=1] | random problems against the oracle; failures shrunk to one command
 fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed))
