@@ -4,12 +4,9 @@
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
-// The forward pass has saved O and L. One kernel computes, for each row, delta = dO·O and L log2 e. The main kernel
-// makes dQ's parts, which lie in the order of the accumulators. A last kernel rounds sums to fp16. All start early (b8).
+// One kernel computes each row's delta = dO·O and L log2 e, one the gradients; a last one rounds sums. All start early (b8).
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
-
-#include <algorithm>
 
 #include "common/attention_backward.hpp"
 #include "common/backward/forward_pass.cuh"
@@ -221,14 +218,16 @@ __global__ void __launch_bounds__(THREADS, 1)
   float s[M / 8][4], dp[M / 8][4];             // S^T and dP^T, [64 keys][M queries]
   float dV[D / 8][4] = {}, dK[D / 8][4] = {};  // [64 keys][D]
   unsigned p[M / 16][4], ds[M / 16][4];        // P^T and dS^T as halves: A operands of 16 queries each
-  const auto begin_scores = [&](float(&to)[M / 8][4], const auto& keys, const auto& rows) {
+  using Keys = half[D / SLAB][N][SLAB];
+  using Rows = half[D / SLAB][M][SLAB];
+  const auto begin_scores = [&](float(&to)[M / 8][4], const Keys& keys, const Rows& rows) {
     ptx::wgmma_fence();  // S^T = K Q^T or dP^T = V dO^T: A [64][D] and B [D][M], both K-major
 #pragma unroll
     for (int c = 0; c < D; c += 16)
       ptx::wgmma<ptx::K_MAJOR>(to, ptx::descriptor(keys, group * GROUP_KEYS, c), ptx::descriptor(rows, 0, c), c > 0);
     ptx::wgmma_commit();
   };
-  const auto begin_weighted = [&](float(&to)[D / 8][4], const unsigned(&weights)[M / 16][4], const auto& rows) {
+  const auto begin_weighted = [&](float(&to)[D / 8][4], const unsigned(&weights)[M / 16][4], const Rows& rows) {
     ptx::wgmma_fence();  // dV += P^T dO or dK += dS^T Q: A [64][M] from registers, B [M][D] MN-major
 #pragma unroll
     for (int m = 0; m < M; m += 16) ptx::wgmma<ptx::MN_MAJOR>(to, weights[m / 16], ptx::descriptor(rows, m, 0));
@@ -397,8 +396,7 @@ cudaError_t launch(const BackwardArgs& a) {
   const int heads = B * H, key_blocks = ceil_div(S, N), tiles = key_blocks * BLOCK_TILES<D>;
   const int small = small_parts(key_blocks, heads, tiles), parts = std::max(small, 1);
   int device = 0, multiprocessors = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  cudaGetDevice(&device), cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
   const Schedule schedule = schedule_of(key_blocks, heads, causal, !small, multiprocessors);
   const Workspace w = parts_of(a.workspace, a.shape);
   CUtensorMap q, k, v, dout;
@@ -409,20 +407,21 @@ cudaError_t launch(const BackwardArgs& a) {
   cudaLaunchAttribute early[1];  // may start before the kernel before has ended
   early[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early[0].val.programmaticStreamSerializationAllowed = 1;
-  const auto start = [&](dim3 grid, int threads, int bytes, auto kernel, auto... arguments) {
-    const cudaLaunchConfig_t how{grid, dim3(threads), std::size_t(bytes), a.stream, early, 1};
-    return cudaLaunchKernelEx(&how, kernel, arguments...);
+  const auto config = [&](dim3 grid, int threads, int bytes) {  // of <<<grid, threads, bytes, stream>>>
+    return cudaLaunchConfig_t{grid, dim3(threads), std::size_t(bytes), a.stream, early, 1};
   };
-  if (const cudaError_t error = start(dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0, row_terms<M, D>, w.out,
-                                      a.dout, a.v, w.L, w.terms, w.bounds, w.turns, S))
-    return error;
+  cudaLaunchConfig_t how = config(dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0);
   if (const cudaError_t error =
-          start(dim3(key_blocks * schedule.together * parts, ceil_div(heads, schedule.together)), THREADS, BYTES,
-                gradients<D>, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk, a.dv, w.dk_parts,
-                w.dv_parts, parts, small > 0, schedule, heads, S, a.scale))
+          cudaLaunchKernelEx(&how, row_terms<M, D>, w.out, a.dout, a.v, w.L, w.terms, w.bounds, w.turns, S))
     return error;
-  return start(dim3(heads, tiles * SUM_BLOCKS, parts > 1 ? 3 : 1), DQ_PARTS * GROUP, 0, round_sums<D>, w.dq_sum,
-               w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, parts, small > 0, heads, S, a.scale, causal);
+  how = config(dim3(key_blocks * schedule.together * parts, ceil_div(heads, schedule.together)), THREADS, BYTES);
+  if (const cudaError_t error =
+          cudaLaunchKernelEx(&how, gradients<D>, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk,
+                             a.dv, w.dk_parts, w.dv_parts, parts, small > 0, schedule, heads, S, a.scale))
+    return error;
+  how = config(dim3(heads, tiles * SUM_BLOCKS, parts > 1 ? 3 : 1), DQ_PARTS * GROUP, 0);
+  return cudaLaunchKernelEx(&how, round_sums<D>, w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, parts,
+                            small > 0, heads, S, a.scale, causal);
 }
 
 }  // namespace
