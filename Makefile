@@ -125,7 +125,7 @@ object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 # make sanitize check=quick leaves out tests that run no kernel, and the commands in commands.so, which no other test asks for.
-HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts conf reference% trace expected gpu_fit npy pattern validator learners_rule)
+HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts conf evolve reference% trace expected gpu_fit npy pattern validator learners_rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp checks/tests/test_*.cu))) \
   $(CORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(MORE_OBJ))
 # Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of four files, calls or arithmetic are optimised.
@@ -277,8 +277,8 @@ resources: $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(E
 	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv OWN='$(OWN)',OWN='$(OWN)' $(call keep,out)) sh checks/scripts/resources.sh $^
 ## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's tunables; check=1: its validator refuses every cheating candidate
 evolve: $(call fixed,$(STAGE))
-	@$(call keep,out) $(ALONE) $(if $(filter 1,$(check)),env PYTHON='$(PYTHON)' sh checks/search/adversarial.sh $(backend),\
-	  $(PYTHON) checks/search/evolve.py $(backend) $(STAGE) $(call given,shape seed minutes out))
+	@$(call keep,out) $(ALONE) $(if $(filter 1,$(check)),sh checks/search/adversarial.sh $(backend),\
+	  $(RUNNER) evolve $(backend) $(STAGE) $(call given,shape seed minutes out))
 evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
 ## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
 ON_PAGES = $(shell grep -rhoE 'begin: .* bug=[a-z0-9_]+' README.md writeups | sed 's|.*=|%/bug-|;s|$$|/kernel.so|')

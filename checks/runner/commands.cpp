@@ -39,6 +39,8 @@ static constexpr Command COMMANDS[] = {
     {"broken-version", broken_version_command, Pass::none,
      "broken-version NAME KERNEL...    the acceptance of what never worked"},
     {"racecheck", racechecks_command, Pass::none, "racecheck [short=1] KERNEL...    each race check"},
+    {"evolve", evolve_command, Pass::none,
+     "evolve BACKEND STAGE [KEY=VALUE...]    the elite loop, until the time is spent"},
 };
 
 extern "C" std::span<const Command> lab_commands() { return COMMANDS; }

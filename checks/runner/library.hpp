@@ -21,7 +21,6 @@ void* beside_runner(const std::string& library, const char* function);
 std::string stage_says(const std::string& key);
 // The path of what is loaded.
 const std::string& kernel_library();
-// An address in it as `nm` has it.
 // Loads what stands beside the variants, build/BACKEND/STAGE/signatures.so, if it is there.
 void load_signatures();
 // A C function of the library; nullptr where it has none of that name.

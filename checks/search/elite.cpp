@@ -1,0 +1,181 @@
+#include "checks/search/elite.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <regex>
+#include <sstream>
+
+#include "checks/acceptance/format.hpp"
+#include "checks/bench/shapes.hpp"
+#include "reference/bad_input.hpp"
+#include "reference/hash.hpp"
+
+namespace lab::search {
+namespace {
+
+constexpr std::size_t ELITE = 3;
+constexpr double MUST_GAIN = 0.03;  // of the time of the one that a child replaces
+constexpr int ATTEMPTS = 2000;      // at a child that has not been tried
+
+// Its id is a hash (FNV-1a) of what is compiled: two settings that come to the same are one candidate.
+Candidate candidate(const Tunables& tunables, const Shape& shape, const Setting& setting) {
+  Candidate c;
+  c.setting = setting, c.source = tunables.source(setting, shape);
+  std::uint64_t bits = FNV_START;
+  for (const unsigned char byte : tunables.stage() + "\n" + c.source) bits = fnv1a(bits, byte);
+  c.id = format("%08x", unsigned(bits ^ bits >> 32));
+  return c;
+}
+
+Candidate weighed(Candidate c, const Tunables& tunables, const Shape& shape) {
+  c.reason = tunables.objection(c.setting, shape);
+  if (!c.reason.empty()) c.verdict = "too large";
+  return c;
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  return '"' + std::regex_replace(text, std::regex("\""), "\"\"") + '"';
+}
+
+template <class Number>
+std::string figure(const std::optional<Number>& value) {
+  return value ? format("%.10g", double(*value)) : "";
+}
+
+}  // namespace
+
+double Candidate::time() const { return us.empty() ? INFINITY : median(us); }
+
+const Candidate* Elite::would_replace(const Candidate& c) const {
+  if (members.size() < ELITE || c.time() > members.back().time() * (1 - MUST_GAIN)) return nullptr;
+  return &members.back();
+}
+
+void Elite::judge(Candidate& c) {
+  if (!c.verdict.empty()) return;
+  c.verdict = c.us.empty() ? "wrong" : "slower";
+  if (c.us.empty()) return;
+  if (members.size() < ELITE) {
+    c.reason = c.parent.empty() ? "where the search starts" : "there were fewer than three";
+  } else {
+    const std::string third = members.back().id;
+    const double gain = 100 * (1 - c.time() / members.back().time());
+    if (!would_replace(c)) {
+      c.reason = gain < 0 ? format("%.1f %% slower than the third, %s", -gain, third.c_str())
+                          : format("%.1f %% faster than the third, %s, and 3 %% are asked for", gain, third.c_str());
+      return;
+    }
+    if (c.again && *c.again > *c.beside * (1 - MUST_GAIN)) {
+      c.reason = format("measured again in turns with %s: %.1f %% faster, not 3 %%", third.c_str(),
+                        100 * (1 - *c.again / *c.beside));
+      return;
+    }
+    c.reason = format("%.1f %% faster than %s, whose place it takes", gain, third.c_str());
+    members.pop_back();
+  }
+  c.verdict = "elite";
+  members.insert(std::ranges::upper_bound(members, c.time(), {}, &Candidate::time), c);
+}
+
+std::vector<Candidate> beginnings(const Tunables& tunables, const Shape& shape, const Setting& own) {
+  std::vector<Candidate> all = {weighed(candidate(tunables, shape, own), tunables, shape)};
+  for (const Setting& row : tunables.rows(shape))
+    if (row != own) all.push_back(weighed(candidate(tunables, shape, row), tunables, shape));
+  return all;
+}
+
+std::optional<Candidate> propose(const Tunables& tunables, const Shape& shape, const Elite& elite,
+                                 std::set<std::string>& known, std::uint64_t seed, int generation, int place) {
+  const std::vector<const Tunable*> some = tunables.for_shape(shape);
+  if (some.size() < 2) throw BadInput(tunables.stage() + " has fewer than two tunables for this shape");
+  SplitMix64 random((seed * 1000003 + std::uint64_t(generation)) * 1000003 + std::uint64_t(place));
+  const auto below = [&](std::size_t n) { return std::size_t(random.next() % n); };
+  for (int attempt = elite.members.empty() ? ATTEMPTS : 0; attempt < ATTEMPTS; ++attempt) {
+    const Candidate& parent = elite.members[below(elite.members.size())];
+    const std::size_t first = below(some.size()), other = (first + 1 + below(some.size() - 1)) % some.size();
+    Setting setting = parent.setting;
+    for (const std::size_t which : {first, other}) {
+      std::string& value = setting.at(some[which]->name);
+      std::vector<std::string> others = some[which]->values;
+      std::erase(others, std::string(value));
+      value = others[below(others.size())];
+    }
+    Candidate c = candidate(tunables, shape, setting);
+    if (!known.insert(c.id).second) continue;
+    c.parent = parent.id, c.generation = generation;
+    return weighed(std::move(c), tunables, shape);
+  }
+  return std::nullopt;
+}
+
+void read_build_log(Candidate& c, const std::string& log, bool built) {
+  std::smatch m;
+  if (!built) {
+    const bool said = std::regex_search(log, m, std::regex("[^\n]*error[^\n]*"));
+    c.verdict = "broken", c.reason = "does not compile: " + (said ? m.str() : "see its kernel.log");
+    return;
+  }
+  const std::regex used("Used (\\d+) registers"), spilled("(\\d+) bytes spill");
+  long spills = 0;
+  for (std::sregex_iterator i(log.begin(), log.end(), used), end; i != end; ++i)
+    c.registers = std::max(c.registers.value_or(0), std::stoi((*i)[1]));
+  for (std::sregex_iterator i(log.begin(), log.end(), spilled), end; i != end; ++i) spills += std::stol((*i)[1]);
+  if (std::regex_search(log, m, std::regex("[^\n]*Potential Performance Loss[^\n]*")))
+    c.verdict = "broken", c.reason = "ptxas: " + m.str();
+  else if (spills > 0)
+    c.verdict = "too large", c.reason = format("spills %ld bytes; the lab allows none", spills);
+}
+
+void read_validation(Candidate& c, const std::string& printed, int status) {
+  std::istringstream lines(printed);
+  std::string last;
+  for (std::string line; std::getline(lines, line); last = line) {
+    std::istringstream words(line);
+    std::string key;
+    words >> key;
+    if (key == "smem") c.smem = std::stoi(line.substr(5));
+    if (key == "us" && status == 0) c.us.assign(std::istream_iterator<double>(words), {});
+    if (key == "refused") c.reason = line.substr(8);
+  }
+  if (status == 0) return;
+  c.verdict = c.reason.empty() || c.reason.starts_with("launch: ") ? "broken" : "wrong";
+  if (c.reason.empty())
+    c.reason = status == 124 ? "did not end in time" : format("ended with status %d: %s", status, last.c_str());
+}
+
+std::string difference(const Setting& start, const Setting& setting) {
+  std::string text;
+  for (const auto& [name, value] : setting)
+    if (const auto old = start.find(name); old == start.end() || old->second != value)
+      text += (text.empty() ? "" : " ") + name + "=" + value;
+  return text.empty() ? "as it is" : text;
+}
+
+std::string row(const Candidate& c, const Setting& start) {
+  std::vector<double> us = c.us;
+  std::ranges::sort(us);
+  const auto at = [&](double part) { return us[std::size_t(part * double(us.size() - 1) + 0.5)]; };
+  return format("%s,%d,%s,%s,", c.id.c_str(), c.generation, c.parent.c_str(), c.verdict.c_str()) +
+         (c.us.empty() ? ",," : format("%.6g,%.6g,%.6g", median(us), at(0.1), at(0.9))) + "," + figure(c.again) + "," +
+         figure(c.registers) + "," + figure(c.smem) + "," + quoted(c.reason) + "," +
+         (c.setting == start ? "" : quoted(difference(start, c.setting)));
+}
+
+std::string summary(const std::vector<Candidate>& candidates, const Elite& elite, const std::string& unit) {
+  std::string tally;
+  for (const char* verdict : {"elite", "slower", "wrong", "too large", "broken"})
+    if (const auto n = std::ranges::count(candidates, verdict, &Candidate::verdict); n > 0)
+      tally += format("%s%td %s", tally.empty() ? "" : ", ", n, verdict);
+  std::string text = format("%zu candidates (%s)\n", candidates.size(), tally.c_str());
+  if (candidates.empty()) return text;
+  const Candidate& start = candidates.front();
+  text += format("  start %s  %9.3f %s\n", start.id.c_str(), start.time(), unit.c_str());
+  for (const Candidate& c : elite.members)
+    text += format("  elite %s  %9.3f %s, %.3f of the start; %s\n", c.id.c_str(), c.time(), unit.c_str(),
+                   c.time() / start.time(), difference(start.setting, c.setting).c_str());
+  return text;
+}
+
+}  // namespace lab::search

@@ -1,0 +1,182 @@
+// evolve BACKEND STAGE [shape=B,H,S,D[,causal]] [seed=N] [minutes=N] [out=FILE]: the elite loop, a random search over a stage's tunables (writeups/extending.md). Candidates are built, validated (validator.hpp), and timed on a GPU; without
+// one a model stands for the time.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "checks/acceptance/format.hpp"
+#include "checks/acceptance/whole_file.hpp"
+#include "checks/bench/shapes.hpp"
+#include "checks/runner/commands.hpp"
+#include "checks/search/elite.hpp"
+
+namespace lab {
+namespace search {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int SECONDS = 60, SECONDS_ON_CPU = 600;  // of a validation
+constexpr int ALTERNATIONS = 2;                    // of a child and the one it would replace, before it does
+
+// "" of a file that is empty, or not there.
+std::string text_of(const std::string& path) { return fs::exists(path) && !fs::is_empty(path) ? read_whole(path) : ""; }
+
+class Search {
+ public:
+  Search(const std::string& backend, const std::string& stage, const KeyValues& words)
+      : backend_(backend), stage_(stage), tunables_(stage), timed_(backend == "gpu") {
+    shape_ = one_shape(words.get("shape").value_or(timed_ ? "2,8,2048,64" : "1,2,384,64"));
+    word_ = shape_word(shape_);
+    seed_ = words.whole("seed", 999999, 1, 1);
+    fs::create_directories("build/evolve");
+    std::string name = stage + "-" + word_ + "-" + backend;
+    std::ranges::replace(name, ',', '-');
+    path_ = words.get("out").value_or("build/evolve/" + name + ".csv");
+    const Shape& s = shape_;
+    const char* const fitness = timed_ ? "time" : "model";
+    problem_ = format("%s,%d,%d,%d,%d,%d,%s,", stage.c_str(), s.B, s.H, s.S, s.D, s.causal, fitness);
+    const std::string machine =
+        shell("sh checks/scripts/measured_on.sh | awk -F '\t' '$2 { printf \"%s%s %s\", n++ ? \", \" : \"\", $1, $2 }'")
+            .text;
+    log_ = format("# %s %s, seed %d, fitness %s: %s\n%s\n", stage.c_str(), word_.c_str(), int(seed_), fitness,
+                  machine.c_str(), COLUMNS);
+    start_ = tunables_.own(s, on("build/" + backend + "/" + stage + "/fixed", "plan shape=" + word_).text);
+  }
+
+  // Until the time or the ideas are spent. False if the time was up before there was anything to measure.
+  bool loop(std::uint64_t minutes) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(minutes);
+    const auto time_left = [&] { return std::chrono::steady_clock::now() < end; };
+    bool ideas = true;
+    for (int number = 0; ideas && time_left(); ++number) {
+      std::vector<Candidate> children = generation(number);
+      ideas = !children.empty();
+      build(children);
+      for (Candidate& c : children)
+        if (time_left()) measure(c);
+    }
+    if (!ideas) std::printf("no untried pair of tunables is left\n");
+    std::printf("%s, %s: %s%s\n", stage_.c_str(), word_.c_str(),
+                summary(candidates_, elite_, timed_ ? "us" : "us by the model, not measured").c_str(), path_.c_str());
+    if (candidates_.empty()) std::printf("the time was up before a candidate was built: minutes= allows more\n");
+    return !candidates_.empty();
+  }
+
+ private:
+  std::string dir(const Candidate& c) const { return "build/" + backend_ + "/" + stage_ + "/evolve-" + c.id; }
+
+  // The runner's command on a kernel; timeout(1) hands the signal of its parent's death on to all that it started.
+  Printed on(const std::string& folder, const std::string& command, const std::string& log = "/dev/null") const {
+    return shell(format(
+        "exec 2>%s </dev/null; exec setpriv --pdeathsig TERM timeout --kill-after=5 %d build/%s/runner %s/kernel.so %s",
+        log.c_str(), timed_ ? SECONDS : SECONDS_ON_CPU, backend_.c_str(), folder.c_str(), command.c_str()));
+  }
+
+  // The first is the stage's tiles and children of the stage as it is; every other are the elite's.
+  std::vector<Candidate> generation(int number) {
+    std::vector<Candidate> children;
+    Elite parents = elite_;
+    if (number == 0) {
+      children = beginnings(tunables_, shape_, start_);
+      for (const Candidate& c : children) known_.insert(c.id);
+      if (children[0].verdict.empty()) parents.members = {children[0]};
+    }
+    std::size_t to_build = children.size();
+    for (int place = 0; to_build < batch_; ++place) {
+      const auto child = propose(tunables_, shape_, parents, known_, seed_, number, place);
+      if (!child) break;
+      to_build += child->verdict.empty();
+      children.push_back(*child);
+    }
+    return children;
+  }
+
+  // Compiles what is not there yet. Nothing is timed meanwhile.
+  void build(const std::vector<Candidate>& children) const {
+    std::string ids;
+    for (const Candidate& c : children) {
+      if (!c.verdict.empty()) continue;
+      const std::string path = dir(c) + "/source.cu";
+      fs::create_directories(dir(c));
+      if (text_of(path) != c.source) write_whole(path, c.source);
+      ids += c.id + " ";
+    }
+    if (!ids.empty())
+      shell(format(
+          "nice \"$MAKE\" -s -k -j%u backend=%s stage=%s only='%s' evolve-labs >build/evolve.log 2>&1 </dev/null",
+          cores_, backend_.c_str(), stage_.c_str(), ids.c_str()));
+  }
+
+  void measure(Candidate& c) {
+    if (c.verdict.empty()) read_build_log(c, text_of(dir(c) + "/kernel.log"), fs::exists(dir(c) + "/kernel.so"));
+    if (c.verdict.empty()) validate(c);
+    const Candidate* const last = elite_.would_replace(c);
+    if (last && timed_ && c.verdict.empty()) alternate(c, *last);
+    elite_.judge(c);
+    candidates_.push_back(c);
+    log_ += problem_ + row(c, start_) + "\n";
+    write_whole(path_, log_, "out");
+    const std::string time = c.us.empty() ? "" : format("%9.3f us%s", c.time(), timed_ ? "" : " by the model");
+    std::printf("%4zu %s %-9s %s %s: %s\n", candidates_.size(), c.id.c_str(), c.verdict.c_str(), time.c_str(),
+                difference(start_, c.setting).c_str(), c.reason.c_str());
+    std::fflush(stdout);
+  }
+
+  void validate(Candidate& c) {
+    const std::string log = dir(c) + "/validate.log";
+    const Printed said = on(dir(c), format("validate shape=%s seed=%d", word_.c_str(), ++validations_), log);
+    read_validation(c, said.text + text_of(log), said.status);
+    if (!c.verdict.empty() || timed_) return;
+    // The least that `counters` allows, by what the CPU execution counted: the largest last field of its CSV. Nothing is measured.
+    const Printed counted = on(dir(c), "counters csv=1 shape=" + word_ + " | sed 's/.*,//' | sort -g | tail -1");
+    const double most = std::strtod(counted.text.c_str(), nullptr);
+    if (!(most > 0)) throw BadInput(dir(c) + "/kernel.so counters: has no least time");
+    c.us = {most};
+  }
+
+  // One timing is none: both once more, alternating, each with new inputs.
+  void alternate(Candidate& c, const Candidate& last) {
+    std::vector<double> child, other;
+    for (int i = 0; i < 2 * ALTERNATIONS; ++i) {
+      Candidate again;
+      again.id = i % 2 ? c.id : last.id;
+      validate(again);
+      if (again.us.empty()) {
+        if (i % 2) c.verdict = again.verdict, c.reason = "when measured again: " + again.reason;
+        return;
+      }
+      (i % 2 ? child : other).push_back(again.time());
+    }
+    c.again = median(child), c.beside = median(other);
+  }
+
+  const unsigned cores_ = std::max(1u, std::thread::hardware_concurrency()),
+                 batch_ = std::max(4u, cores_);  // candidates at a time
+  std::string backend_, stage_;
+  Tunables tunables_;
+  bool timed_;
+  Shape shape_;
+  std::string word_, path_, problem_, log_;
+  std::uint64_t seed_ = 1;
+  Setting start_;  // of the stage as it is
+  std::vector<Candidate> candidates_;
+  Elite elite_;
+  std::set<std::string> known_;
+  int validations_ = 0;
+};
+
+}  // namespace
+}  // namespace search
+
+int evolve_command(std::span<char*> args) {
+  constexpr std::string_view KEYS[] = {"shape", "seed", "minutes", "out"};
+  if (args.size() < 2) throw BadInput("evolve BACKEND STAGE [KEY=VALUE...]");
+  const std::string backend = args[0];
+  const KeyValues words(args.subspan(2), KEYS);
+  return search::Search(backend, args[1], words).loop(words.whole("minutes", 100000, 1, 10)) ? 0 : 1;
+}
+
+}  // namespace lab

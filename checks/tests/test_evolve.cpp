@@ -1,0 +1,245 @@
+// The search without compiler and clock: tunables, kept candidates, what is tried, the log, the output of programs.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "checks/acceptance/whole_file.hpp"
+#include "checks/search/elite.hpp"
+
+namespace {
+using namespace lab;
+using namespace lab::search;
+
+const Shape SHAPE{2, 8, 512, 64, false};
+const std::string KERNEL = R"(constexpr int Q = 2;
+constexpr int EARLY = D == 64 ? N / 2 : N;
+if (args.shape.D == 64) return few ? launch<64, 1, 128>(args) : launch<64, 2, 64>(args);
+return launch<128, 1, 96>(args);
+)";
+const std::string CONF = R"(# a comment
+table: D GROUPS N
+tunable GROUPS: groups that multiply
+  values: 1 | 2 | 3
+tunable N: keys
+  values: 64 | 96 | 128
+tunable Q: queries' slots
+  at: constexpr int Q = {2};
+  values: 1 | 2
+tunable EARLY when D == 64: keys before the wait
+  at: EARLY = D == 64 ? {N / 2} : N;
+  values: 0 | N / 2 | N
+let smem: GROUPS * 100 + N * Q
+must smem <= 400: too much memory
+must N % 64 == 0 || GROUPS < 3: steps of 64
+)";
+
+Setting with(Setting setting, const Setting& changes) {
+  for (const auto& [name, value] : changes) setting[name] = value;
+  return setting;
+}
+
+Candidate right(const std::string& id, double us, const std::string& parent = "p") {
+  Candidate c;
+  c.id = id, c.parent = parent, c.us = {us};
+  return c;
+}
+
+Candidate judged(Elite& elite, Candidate c) {
+  elite.judge(c);
+  return c;
+}
+
+std::vector<std::string> ids(const std::vector<Candidate>& candidates) {
+  std::vector<std::string> all;
+  for (const Candidate& c : candidates) all.push_back(c.id);
+  return all;
+}
+
+TEST_CASE("evolve: values go where the braces are") {
+  const Tunables tunables("v9z_test", CONF, KERNEL);
+  const Setting own = tunables.own(SHAPE, "kernel attention<64,2,64>\n");
+  CHECK(own == Setting{{"GROUPS", "2"}, {"N", "64"}, {"Q", "2"}, {"EARLY", "N / 2"}});
+  CHECK(tunables.source(with(own, {{"Q", "1"}, {"EARLY", "N"}, {"N", "96"}}), SHAPE) ==
+        R"(#line 1 "stages/v9z_test/kernel.cu"
+constexpr int Q = 1;
+constexpr int EARLY = D == 64 ? N : N;
+if (args.shape.D == 64) return few ? launch<64, 2, 96>(args) : launch<64, 2, 96>(args);
+return cudaErrorInvalidValue;
+)");
+  CHECK_THROWS_AS(tunables.own(SHAPE, "kernel attention<64,3,64>\n"), BadInput);
+}
+
+TEST_CASE("evolve: a setting that cannot be built is known beforehand") {
+  const Tunables tunables("v9z_test", CONF, KERNEL);
+  const std::vector<Setting> rows = tunables.rows(SHAPE);
+  REQUIRE(rows.size() == 2);
+  for (const Setting& row : rows) CHECK(tunables.objection(row, SHAPE) == "");
+  CHECK(tunables.for_shape(SHAPE).size() == 4);
+  CHECK(tunables.for_shape({2, 8, 512, 128, false}).size() == 3);
+  CHECK(tunables.objection(with(rows[0], {{"GROUPS", "2"}}), SHAPE) == "too much memory");
+  CHECK(tunables.objection(with(rows[0], {{"GROUPS", "3"}, {"Q", "1"}, {"N", "96"}}), SHAPE) == "steps of 64");
+  const Tunables asks("v9z_test", CONF + "must EARLY < 64: x\n", KERNEL);
+  CHECK(asks.objection(with(rows[0], {{"EARLY", "64"}}), SHAPE) == "x");
+  for (const char* no_number : {"N / 2", "KEYS / 2", "1.0f / f(N)"})
+    CHECK_THROWS_AS(asks.objection(with(rows[0], {{"EARLY", no_number}}), SHAPE), BadInput);
+}
+
+TEST_CASE("evolve: a malformed tunables.conf is one line") {
+  const struct {
+    std::string old, fresh, said;
+  } cases[] = {
+      {"Q = {2}", "Q = {3}", ": Q: 'constexpr int Q = 3;' must be in kernel.cu once"},
+      {"1 | 2\ntunable EARLY", "1 | 3\ntunable EARLY", ": Q: '2', which kernel.cu says, is not among its values"},
+      {"int Q = {2}", "int Q = 2", ": Q: no value in braces in 'constexpr int Q = 2;'"},
+      {"at: constexpr int Q = {2};", "at: constexpr {int}", ": Q: 'constexpr int' must be in kernel.cu once"},
+      {"constexpr int Q = {2};", "kept of Q = {2};", ": Q: 'kept of Q = 2;' is in a comment"},
+      {"tunable Q:", "tunable N:", ": N is there twice"},
+      {"must smem", "needs smem", ":14: 'needs smem <= 400: too much memory' means nothing; lines are"},
+      {"  values: 1 | 2 | 3\n", "", ": GROUPS has no two values"},
+      {"table: D GROUPS N", "table: D GROUPS", ": N must have at:, or be an argument of the table"},
+      {"  at: constexpr int Q = {2};\n", "", ": Q must have at:, or be an argument of the table"},
+      {"GROUPS * 100", "GROUP * 100", ": GROUP in 'GROUP * 100 + N * Q' is no name"},
+  };
+  for (const auto& [old, fresh, said] : cases) {
+    CAPTURE(said);
+    std::string conf = CONF;
+    conf.replace(conf.find(old), old.size(), fresh);
+    CHECK_THROWS_WITH_AS(Tunables("v9z_test", conf, "// kept of Q = 2;\n" + KERNEL),
+                         doctest::Contains(("stages/v9z_test/tunables.conf" + said).c_str()), BadInput);
+  }
+}
+
+TEST_CASE("evolve: of every stage the kernel's own values are allowed, and each other value changes what is compiled") {
+  int stages = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("stages")) {
+    if (!std::filesystem::exists(entry.path() / "tunables.conf")) continue;
+    ++stages;
+    const Tunables tunables(entry.path().filename());
+    const std::string kernel = read_whole(entry.path() / "kernel.cu");
+    CAPTURE(tunables.stage());
+    for (const int i : {0, 1, 2, 3}) {
+      const Shape shape{2, 8, 512, i < 2 ? 64 : 128, i % 2 == 1};
+      for (const Setting& setting : tunables.rows(shape)) {
+        const std::string source = tunables.source(setting, shape);
+        CHECK(tunables.objection(setting, shape) == "");
+        CHECK(std::ranges::count(source, '\n') == std::ranges::count(kernel, '\n') + 1);
+        for (const Tunable* t : tunables.for_shape(shape))
+          for (const std::string& value : t->values)
+            if (value != setting.at(t->name))
+              CHECK_MESSAGE(tunables.source(with(setting, {{t->name, value}}), shape) != source, t->name, "=", value);
+      }
+    }
+  }
+  CHECK(stages >= 7);
+}
+
+TEST_CASE("evolve: three are kept, and a child must be 3 % faster than the one that leaves") {
+  Elite elite;
+  for (const auto& [id, us] : {std::pair("a", 100.0), std::pair("b", 90.0), std::pair("c", 110.0)})
+    CHECK(judged(elite, right(id, us)).verdict == "elite");
+  CHECK(ids(elite.members) == std::vector<std::string>{"b", "a", "c"});
+  CHECK(judged(elite, right("d", 107)).reason == "2.7 % faster than the third, c, and 3 % are asked for");
+  CHECK(judged(elite, right("f", 200)).reason == "81.8 % slower than the third, c");
+  Candidate lucky = right("l", 90);
+  lucky.again = 99, lucky.beside = 100;
+  CHECK(judged(elite, lucky).reason == "measured again in turns with c: 1.0 % faster, not 3 %");
+  CHECK(judged(elite, right("e", 106)).verdict == "elite");
+  CHECK(ids(elite.members) == std::vector<std::string>{"b", "a", "e"});
+  Candidate wrong = right("w", 1);
+  wrong.verdict = "wrong";
+  elite.judge(wrong);
+  CHECK(judged(elite, {}).verdict == "wrong");  // no time is known
+  CHECK(ids(elite.members) == std::vector<std::string>{"b", "a", "e"});
+}
+
+TEST_CASE("evolve: a child changes two tunables, and nothing is tried twice") {
+  const Tunables tunables("v9z_test", R"(table: D T
+tunable T: t
+  values: 1 | 2
+tunable A: A
+  at: a = {1};
+  values: 1 | 2 | 3
+tunable E: E
+  at: e = {1};
+  values: 1 | 2 | 3
+must A + E < 6: A and E are too much
+)",
+                          "a = 1; e = 1;\nlaunch<64, 1>(args), launch<64, 2>(args)\n");
+  Elite elite{beginnings(tunables, SHAPE, tunables.rows(SHAPE)[1])};
+  REQUIRE(elite.members.size() == 2);
+  CHECK(elite.members[0].setting.at("T") == "2");
+  CHECK(elite.members[1].setting.at("T") == "1");
+  std::set<std::string> known, seen;
+  for (const Candidate& c : elite.members) known.insert(c.id);
+  int children = 0, refused = 0;
+  while (const auto c = propose(tunables, SHAPE, elite, known, 7, 1, children)) {
+    const Candidate& parent = *std::ranges::find(elite.members, c->parent, &Candidate::id);
+    int changed = 0;
+    for (const auto& [name, value] : parent.setting) changed += c->setting.at(name) != value;
+    CHECK(changed == 2);
+    seen.insert(c->id), ++children, refused += c->verdict == "too large";
+  }
+  CHECK(seen.size() == std::size_t(children));
+  // Of each of two parents 4 with other A and E, 2 with another T and A, 2 with another T and E.
+  CHECK(children == 16);
+  CHECK(refused == 2);
+  const auto tried = [&](std::uint64_t seed) {
+    std::vector<Candidate> five;
+    for (int place = 0; place < 5; ++place) {
+      known.clear();
+      five.push_back(*propose(tunables, SHAPE, elite, known, seed, 3, place));
+    }
+    return ids(five);
+  };
+  CHECK(tried(1) == tried(1));
+  CHECK(tried(1) != tried(2));
+}
+
+TEST_CASE("evolve: a row has the columns of the committed log") {
+  Candidate a = right("a", 10.5, ""), b = right("b", 9.25);
+  a.setting = {{"A", "1"}, {"B", "f(x)"}}, b.setting = {{"A", "1"}, {"B", "g(x, \"y\")"}};
+  b.us = {9.5, 9.25, 9.0}, b.registers = 128, b.smem = 1000, b.again = 9.25;
+  Elite elite{{a}};
+  elite.judge(b);
+  CHECK(row(b, a.setting) == "b,0,p,elite,9.25,9,9.5,9.25,128,1000,there were fewer than three,\"B=g(x, \"\"y\"\")\"");
+  std::ifstream log("writeups/results/evolve.csv");
+  std::string header = "#";
+  while (header.starts_with("#") && std::getline(log, header)) {
+  }
+  CHECK(header == COLUMNS);
+  a.verdict = "elite";
+  const std::string text = summary({a, b}, elite, "us");
+  CHECK(text.starts_with("2 candidates (2 elite)\n"));
+  CHECK(text.find("  elite b      9.250 us, 0.881 of the start; B=g(x, \"y\")\n") != text.npos);
+}
+
+TEST_CASE("evolve: nvcc's log, and what the validator printed") {
+  const std::string ptxas = " bytes spill stores, 0 bytes spill loads\nptxas info    : Used 128 registers\n";
+  const auto built = [](const std::string& log, bool there = true) {
+    Candidate c;
+    read_build_log(c, log, there);
+    CHECK(c.registers.value_or(0) == (there ? 128 : 0));
+    return c.verdict + ": " + c.reason;
+  };
+  CHECK(built("0" + ptxas) == ": ");
+  CHECK(built("40" + ptxas) == "too large: spills 40 bytes; the lab allows none");
+  CHECK(built("0" + ptxas + "ptxas info: Potential Performance Loss: wgmma\n") ==
+        "broken: ptxas: ptxas info: Potential Performance Loss: wgmma");
+  CHECK(built("x.cu(3): error: no such N\n", false) == "broken: does not compile: x.cu(3): error: no such N");
+  const auto validated = [](const std::string& printed, int status) {
+    Candidate c;
+    read_validation(c, "smem 1000\n" + printed, status);
+    CHECK(c.smem == 1000);
+    CHECK(c.us == (status ? std::vector<double>{} : std::vector{4.5, 4.25, 4.75}));
+    return c.verdict + ": " + c.reason;
+  };
+  CHECK(validated("kernel attention<64>\nus 4.5 4.25 4.75\n", 0) == ": ");
+  CHECK(validated("refused memory: written 3 elements\n", 1) == "wrong: memory: written 3 elements");
+  CHECK(validated("refused launch: cudaErrorInvalidValue\n", 1) == "broken: launch: cudaErrorInvalidValue");
+  CHECK(validated("us 1 2\nlab: cudaMalloc: no\n", 1) == "broken: ended with status 1: lab: cudaMalloc: no");
+  CHECK(validated("us 1\n", 124) == "broken: did not end in time");
+}
+
+}  // namespace
