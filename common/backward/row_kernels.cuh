@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(ROW_THREADS)
   find_row_terms<M, D>(out, dout, v, L, terms, bounds, dq_sum, S);
 }
 
-// --- behind: dQ from sums, which lie as a warpgroup has them: a tile is two parts of 64 x 64,
+// --- behind: gradients from sums, which lie as a warpgroup has them: a tile is two parts of 64 x 64,
 // at D = 64 one below the other, at D = 128 side by side; a part is [8 columns after 8][thread][4 accumulators] ----------
 
 inline constexpr int DQ_ROWS = 64, DQ_COLS = 64, DQ_SIZE = DQ_ROWS * DQ_COLS;  // of a part, which a warpgroup makes

@@ -1,4 +1,4 @@
-// B5: a third warpgroup computes dQ. It waits for the dS of the two warpgroups that own the keys, multiplies them by K,
+// B5: a third warpgroup computes dQ. It waits for the dS of the two warpgroups that own the keys, multiplies K^T by dS^T,
 // adds the result in global memory, and requests the query tiles. The other two never wait for each other: while one
 // computes exponentials, the products of the other keep the tensor cores busy.
 //
