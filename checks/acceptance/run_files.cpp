@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -18,6 +20,8 @@
 #include "reference/npy.hpp"
 
 namespace lab {
+namespace fs = std::filesystem;
+
 namespace {
 
 // The shape of a tensor that a stage can be given.
@@ -31,6 +35,20 @@ Shape shape_of(const std::string& path, const NpyTensor& tensor) {
     throw BadInput(path + ": its shape " + text(shape) +
                    " is beyond a CUDA grid: B and H end at 65535, S*D at 2^31 - 1");
   return shape;
+}
+
+// Finding out that the result can't go there must not take the time of a run.
+std::string writable_target(const std::string& out) {
+  std::error_code ignored;
+  fs::path target = fs::weakly_canonical(out, ignored);
+  if (target.empty()) target = out;
+  if (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored))
+    throw BadInput(out + ": cannot be written: it exists and is not a regular file");
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, ignored)) throw BadInput(out + ": cannot be written: no directory " + folder.string());
+  if (access(folder.c_str(), W_OK) != 0)
+    throw BadInput(out + ": cannot be written: no right to write in " + folder.string());
+  return target.string();
 }
 
 void tell_non_finite(const std::string& name, const NpyTensor& tensor) {
@@ -59,7 +77,7 @@ int run_command(std::span<char*> args) {
   keys.insert(keys.end(), out.begin(), out.end()), keys.insert(keys.end(), {"causal", "scale"});
   const KeyValues words(args, keys);
   // Everything is read and found usable before anything runs.
-  std::vector<std::string> paths, results;
+  std::vector<std::string> paths, results, targets;  // as they were given; where they will go, links followed
   std::vector<NpyTensor> tensors;
   for (const std::string& key : in) paths.push_back(words.require(key));
   for (const std::string& key : out) results.push_back(words.require(key));
@@ -70,9 +88,10 @@ int run_command(std::span<char*> args) {
       throw BadInput(format("shapes disagree: q is %s, but %s is (%d,%d,%d,%d)", text(shape).c_str(), paths[i].c_str(),
                             B, H, S, D));
   for (const std::string& result : results) {
-    if (std::ranges::count(results, result) > 1) throw BadInput(result + ": two gradients cannot be in one file");
-    if (std::filesystem::exists(result) && !std::filesystem::is_regular_file(result))
-      throw BadInput(result + ": cannot be written: it exists and is not a regular file");
+    const std::string target = writable_target(result);
+    if (std::ranges::find(targets, target) != targets.end())
+      throw BadInput(result + ": two gradients cannot be in one file");
+    targets.push_back(target);
   }
   shape.causal = words.flag("causal");
   for (std::size_t i = 0; i < in.size(); ++i) tell_non_finite(in[i], tensors[i]);
@@ -94,7 +113,7 @@ int run_command(std::span<char*> args) {
     if (ran.still_runs()) std::_Exit(HUNG);  // a destructor would wait for the kernel
     return 1;
   }
-  for (std::size_t i = 0; i < results.size(); ++i) write_npy(results[i], tensors[0].shape, ran.outputs[i]);
+  for (std::size_t i = 0; i < results.size(); ++i) write_npy(targets[i], tensors[0].shape, ran.outputs[i]);
   const std::string_view bug = planted_bug();
   std::printf("%s: %s, scale %g, %s (%s)%s%s, %.3f s, wrote %s\n", stage_name(), text(shape).c_str(), scale,
               backend_name(), device_name().c_str(), bug.empty() ? "" : ", planted bug ", bug.data(), seconds,

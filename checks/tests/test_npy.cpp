@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,7 @@ TEST_CASE("npy: malformed files") {
   check_refused(file(dict("(1, 2, 3, 4)", "'<f4'"), 96),
                 "type is '<f4'; the lab takes '<f2' (fp16: x.astype(np.float16))");
   for (const auto& [type, piece] : Rows{{"'>f2'", "type is '>f2'"},
+                                        {"''", "type is ''"},
                                         {"[('a', '<f2')]", "not a plain type"},
                                         {"'" + std::string(1000, 'f') + "'", "type is 'ffff"},
                                         {"'a\nb\x1b[31m'", "type is 'a?b?[31m'"}})
@@ -151,31 +153,38 @@ TEST_CASE("npy: malformed files") {
   std::string many = "(";
   for (int i = 0; i < 100; ++i) many += "1,";
   for (const auto& [shape, piece] : Rows{{"(24,)", "shape (24) has 1 dimensions"},
+                                         {"(2, 3, 4)", "shape (2,3,4) has 3 dimensions"},
                                          {many + ")", "more than 32 dimensions"},
                                          {"(1, -2, -3, 4)", "negative"},
                                          {"(1, 2, 3, 18446744073709551620)", "over 2147483647"},  // 2^64 + 4
                                          {"(1, 2, 3.0, 4)", "malformed"},
                                          {"(1, 2, x, 4)", "whole numbers"},
+                                         {"[1, 2, 3, 4]", "malformed"},
                                          {"(1, 2, 3, 4", ""}})
     check_refused(file(dict(shape)), piece);
   for (const auto& [shape, piece] : Rows{{"()", "has 0 dimensions; the lab takes 4, [B,H,S,D]"},
                                          {"(1, 2, 0, 4)", "has a zero"},
-                                         {"(65536, 65536, 65536, 65536)", "too large"},   // 2^64: zero if it wrapped
-                                         {"(65536, 65536, 65536, 32768)", "truncated"}})  // 2^63: twice that wraps
+                                         {"(65536, 65536, 65536, 65536)", "too large"},  // 2^64: zero if it wrapped
+                                         {"(65536, 65536, 65536, 32768)", "truncated"},  // 2^63: twice that wraps
+                                         {"(1073741824, 1073741824, 8, 1)", "truncated"}})
     check_refused(file(dict(shape), 0), piece);
   const std::string order = "'fortran_order': False", shape = "'shape': (1, 2, 3, 4)", all = order + ", " + shape + "}";
   for (const auto& [header, piece] : Rows{{"", "malformed"},
                                           {"{'descr': '<f2', " + order + ", }", "lacks descr, fortran_order or shape"},
+                                          {"{" + all, "lacks"},
+                                          {"{'descr': '<f2', " + shape + "}", "lacks"},
                                           {"{'descr': '<f2', 'descr': '<f2', " + all, "repeated key 'descr'"},
+                                          {"{'order': 1}", "unexpected or repeated key 'order'"},
                                           {"{'" + std::string(5000, 'k') + "': 1}", "key 'kkkk"},
                                           {"{'descr': '<f2' " + all, "malformed"},
                                           {"{'descr: 1}", "a string has no end"},
+                                          {"['descr']", "malformed"},
                                           {GOOD + std::string(1, '\0'), "goes on after the dict"},
                                           {"{'a\r\nb': 1}", "key 'a??b'"}})
     check_refused(file(header), piece);
 }
 
-TEST_CASE("npy: every truncation is refused") {
+TEST_CASE("npy: every truncation is refused, and no mutation does worse") {
   for (const int major : {1, 2}) {
     const std::string good = file(GOOD, 48, major);
     for (std::size_t size = 0; size < good.size(); ++size) {
@@ -183,6 +192,38 @@ TEST_CASE("npy: every truncation is refused") {
       const std::vector<std::byte> cut((const std::byte*)good.data(), (const std::byte*)good.data() + size);
       CHECK_THROWS_AS(parse_npy(cut, NAME), BadInput);
     }
+    std::mt19937 random(major);
+    int accepted = 0;
+    for (int round = 0; round < 20000; ++round) {
+      std::string mutant = good;
+      for (unsigned n = 1 + random() % 4; n > 0; --n) {
+        const std::size_t where = random() % mutant.size();
+        switch (random() % 4) {
+          case 0:
+            mutant[where] = char(random());
+            break;
+          case 1:
+            mutant[where] = "{}()[],:'\"0123456789-TF <f2\n\\"[random() % 29];
+            break;
+          case 2:
+            mutant.erase(where, 1 + random() % 3);
+            break;
+          case 3:
+            mutant.insert(where, mutant.substr(random() % mutant.size(), random() % 8));
+            break;
+        }
+        if (mutant.empty()) mutant = "x";
+      }
+      try {
+        const NpyTensor tensor = parse(mutant);
+        std::size_t elements = 1;
+        for (const int extent : tensor.shape) elements *= std::size_t(extent);
+        if (elements != tensor.values.size()) FAIL("accepted with a shape that its values do not fill");
+        ++accepted;
+      } catch (const BadInput&) {
+      }
+    }
+    CHECK(accepted > 0);  // changed values are fine
   }
 }
 
@@ -238,6 +279,16 @@ TEST_CASE("npy: a failed write leaves nothing behind and the old file alone") {
     setrlimit(RLIMIT_FSIZE, &limit);
     std::signal(SIGXFSZ, handler);
     CHECK(message == path + ": cannot be written: File too large");
+  }
+  SUBCASE("no such directory") {
+    CHECK_THROWS_WITH_AS(write_npy(folder / "no/b.npy", {1, 2, 3, 4}, old),
+                         doctest::Contains("cannot be written: No such file"), BadInput);
+  }
+  SUBCASE("the target is a directory") {
+    fs::create_directory(folder / "dir");
+    CHECK_THROWS_WITH_AS(write_npy(folder / "dir", {1, 2, 3, 4}, old),
+                         doctest::Contains("cannot be written: Is a directory"), BadInput);
+    fs::remove(folder / "dir");
   }
   CHECK(read_bytes(path) == before);
   CHECK(folder.entries() == 1);

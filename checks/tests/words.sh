@@ -124,6 +124,7 @@ refuse "make list" $MAKE stage=nothing reproduce-bug
 refuse "a backward stage has no counters" $MAKE stage=b1 backend=cpu counters
 refuse "argument dk= is missing" $MAKE stage=b1 backend=cpu run q=$work/good.npy $tensors do=$work/good.npy dq=$work/dq.npy
 refuse "two gradients cannot be in one file" $MAKE stage=b1 backend=cpu run q=$work/good.npy $tensors do=$work/good.npy dq=$work/dq.npy dk=$work/dq.npy dv=$work/dv.npy
+refuse "two gradients cannot be in one file" $MAKE stage=b1 backend=cpu run q=$work/good.npy $tensors do=$work/good.npy dq=$work/dq.npy dk=$work/./dq.npy dv=$work/dv.npy
 refuse "unknown argument 'do='" $run q=$work/good.npy $tensors out=$work/o.npy do=$work/good.npy
 refuse "ldm is a bug of v2c5 (stage=v2c5 or v2c4)" $MAKE stage=v2b backend=cpu bug=ldm test
 refuse "nothing is called 'tset'; the nearest are: test" $MAKE backend=cpu tset
