@@ -116,7 +116,8 @@ void Warpgroups::issue(int first_warp) {
   product.call = call_of(first_warp, 0);
   product.warps_left = WARPS;
   if (!product.call.a_registers)
-    find_a_chunks(wgmma_layout::Matrix(product.call.a_descriptor), product.call.a_mn_major, product.a_chunks);
+    find_chunks(wgmma_layout::Matrix(product.call.a_descriptor), product.call.a_mn_major, wgmma_layout::M,
+                product.a_chunks);
   product.b.find(wgmma_layout::Matrix(product.call.b_descriptor), product.call.b_mn_major, product.call.n);
   check_addresses(product);
   if (block_.checking()) tell_checker(product, first_warp);
@@ -165,7 +166,7 @@ void Warpgroups::tell_checker(Product& product, int first_warp) {
                                                           (next - i) * CHUNK, thread, product.call.pc, WARPS);
     }
   };
-  if (!product.call.a_registers) read({product.a_chunks.begin(), product.a_chunks.end()});
+  if (!product.call.a_registers) read(product.a_chunks);
   read(product.b.chunks());
 }
 

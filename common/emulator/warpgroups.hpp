@@ -80,7 +80,7 @@ class Warpgroups {
     std::array<bool, WARPS> fenced{};       // the warp has fenced since
     std::array<bool, WARPS> passed_over{};  // the warp has waited since, for groups that it was not in
     int warps_left = 0;                     // that have not waited for it
-    AChunks a_chunks{};
+    std::vector<std::uint32_t> a_chunks;
     WgmmaB b;
   };
   struct WarpProducts {

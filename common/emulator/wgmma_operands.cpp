@@ -7,28 +7,20 @@ namespace lab::cpu {
 using wgmma_layout::address_of;
 using wgmma_layout::K;
 
-void find_a_chunks(const wgmma_layout::Matrix& a, bool mn_major, AChunks& chunks) {
+void find_chunks(const wgmma_layout::Matrix& matrix, bool mn_major, int n, std::vector<std::uint32_t>& chunks) {
+  chunks.clear();
   if (mn_major) {
     for (int k = 0; k < K; ++k)
-      for (int row = 0; row < wgmma_layout::M; row += CHUNK_HALVES)
-        chunks[std::size_t((k * wgmma_layout::M + row) / CHUNK_HALVES)] = address_of(a, true, row, k);
-    return;
+      for (int mn = 0; mn < n; mn += CHUNK_HALVES) chunks.push_back(address_of(matrix, true, mn, k));
+  } else {
+    for (int mn = 0; mn < n; ++mn)
+      for (int k = 0; k < K; k += CHUNK_HALVES) chunks.push_back(address_of(matrix, false, mn, k));
   }
-  for (int row = 0; row < wgmma_layout::M; ++row)
-    for (int half = 0; half < 2; ++half)
-      chunks[std::size_t(2 * row + half)] = address_of(a, false, row, CHUNK_HALVES * half);
 }
 
 void WgmmaB::find(const wgmma_layout::Matrix& b, bool mn_major, int n) {
   n_ = n, mn_major_ = mn_major, converted_ = false;
-  chunks_.clear();
-  if (mn_major) {
-    for (int k = 0; k < K; ++k)
-      for (int column = 0; column < n; column += CHUNK_HALVES) chunks_.push_back(address_of(b, true, column, k));
-  } else {
-    for (int column = 0; column < n; ++column)
-      for (int k = 0; k < K; k += CHUNK_HALVES) chunks_.push_back(address_of(b, false, column, k));
-  }
+  find_chunks(b, mn_major, n, chunks_);
 }
 
 void WgmmaB::read(const std::byte* window) {

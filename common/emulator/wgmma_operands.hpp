@@ -14,14 +14,13 @@ namespace lab::cpu {
 inline constexpr std::size_t CHUNK = 16;  // bytes; what addresses in a descriptor are multiples of
 inline constexpr int CHUNK_HALVES = 8;
 
-// Window addresses of A's chunks: k innermost: chunk 2 row + k / 8, rows 0..63; else chunk 8 k + row / 8.
-using AChunks = std::array<std::uint32_t, 2 * wgmma_layout::M>;
-void find_a_chunks(const wgmma_layout::Matrix& a, bool mn_major, AChunks& chunks);
+// Window addresses of the 2 n chunks of an operand with 16 k and n rows (A) or columns (B): k innermost: chunk 2 mn + k / 8;
+// else chunk n / 8 k + mn / 8.
+void find_chunks(const wgmma_layout::Matrix& matrix, bool mn_major, int n, std::vector<std::uint32_t>& chunks);
 
 // The 16 x n matrix B.
 class WgmmaB {
  public:
-  // 2 n chunks; k innermost: chunk 2 column + k / 8, else chunk n / 8 k + column / 8.
   void find(const wgmma_layout::Matrix& b, bool mn_major, int n);
   const std::vector<std::uint32_t>& chunks() const { return chunks_; }
   // Reads the chunks; window[address] is the byte at a window address. Converts them unless they are what they were.
