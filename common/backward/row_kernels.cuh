@@ -13,7 +13,7 @@ template <int M, int D>
 inline constexpr int ROW_BLOCKS = M* D / 8 / ROW_THREADS;  // to a tile of M query rows
 
 // By a grid of (heads, ROW_BLOCKS of all tiles) blocks. out, dout, v: [heads, S, D]; terms: [heads, tiles, 2, M]: L log2 e,
-// then delta; bounds: [heads, tiles, ROW_BLOCKS]; dq_sum: [heads, tiles, M * D].
+// then delta; bounds: [heads, tiles, ROW_BLOCKS]; dq_sum: [heads, tiles, M * D], or null where nothing is added to zeros.
 template <int M, int D>
 __device__ __forceinline__ void find_row_terms(const half* out, const half* dout, const half* v, const float* L,
                                                float* terms, float2* bounds, float* dq_sum, int S) {

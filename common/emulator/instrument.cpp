@@ -84,7 +84,7 @@ enum How { plain, unaligned, volatile_ };
   block.warpgroups().touched(address, bytes, write, pc);
 }
 
-// Most accesses are of launches that nobody observes, or to registers, which lie on the stack.
+// Most accesses are of launches without a checker and counters, or to registers, which lie on the stack.
 inline __attribute__((always_inline)) void access(const void* address, std::size_t bytes, bool write, How how,
                                                   void* return_address) {
   Block* const block = lab::cpu::this_block();

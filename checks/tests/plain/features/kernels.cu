@@ -1,4 +1,4 @@
-// What CUDA code writes, a kernel each. `all` is zeros; x are four of them, the lane's own. all[0] becomes what the row says, which an H200
+// Constructs of CUDA, a kernel for each. `all` is zeros; x are four of them, the lane's own. all[0] becomes what the row says, which an H200
 // gave where each was a program of its own.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
