@@ -1,5 +1,6 @@
 #!/bin/sh
 # The rules of make resources and of racecheck on a GPU, on what nvcc 13.0, c++filt and compute-sanitizer print: no GPU, no nvcc.
+# Where nvcc is, g++ then reads all that the runner of a GPU is built from.
 good=0 bad=0 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 kernel() { printf "ptxas info    : Compiling entry function '_Zk' for '$1'\n    0 bytes stack frame, $3 bytes spill stores, 0 bytes spill loads\nptxas info    : Used $2 registers, used 1 barriers, 100 bytes smem\n"; }
 # judged WANTED: of the log in standard input, with 48 registers and 1000 bytes allowed.
@@ -71,5 +72,19 @@ reported 1 'v2b_single_warp with interwarp_race, racecheck: race, race (warning)
 reported 1 "v2b_single_warp with interwarp_race: 6 records in 3 runs"; reported 1 "1 passed, 1 failed"
 rm -r "$bug"; echo '========= COMPUTE-SANITIZER' > "$work/logs/v1_scalar-fixed/synccheck.1,1,128,64,0.log"
 reported 1 "v1_scalar: 0 records in 2 runs, 1 without a summary: see the logs"
-echo "$good passed, $bad failed"
+
+# --- the harness on a GPU, as make would compile it there; nothing is taken from a build that is there ---
+skipped=
+if ! command -v nvcc > /dev/null; then
+  skipped=", 1 skipped: there is no nvcc"
+elif [ -e build/gpu/runner ]; then
+  skipped=", 1 skipped: build/gpu/runner is compiled"
+else
+  printf '#!/bin/sh\necho "NVIDIA H200, 9.0"\n' > "$work/nvidia-smi"; chmod +x "$work/nvidia-smi"
+  texts="core bugs_text exercises_text evidence_text search_text"
+  rm -f $(printf 'build/gpu/obj/%s.o ' $texts)
+  PATH=$work:$PATH ${MAKE:-make} backend=gpu CXXFLAGS='-std=c++20 -fsyntax-only' $(printf 'build/gpu/obj/%s.o ' $texts) > "$work/out" 2>&1 && good=$((good + 1)) ||
+    { bad=$((bad + 1)); echo "the harness does not compile for a GPU:"; tail -20 "$work/out"; }
+fi
+echo "$good passed, $bad failed$skipped"
 [ $bad = 0 ] && [ $good -gt 0 ]
