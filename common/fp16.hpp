@@ -1,8 +1,9 @@
-// IEEE binary16 in software, as plain bits. Host code and the CPU backend's __half both use it:
-// without F16C, g++ turns _Float16 arithmetic into library calls that are about 40 times slower.
+// IEEE binary16 as plain bits, in software, or by F16C where the compiler may use it (kernels on the CPU). Host code and the CPU
+// backend's __half both use it: without F16C, g++ turns _Float16 arithmetic into library calls that are about 40 times slower.
 #pragma once
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 namespace lab {
 
@@ -14,8 +15,14 @@ struct fp16 {
 
 inline constexpr fp16 FP16_NAN{0xFFFF};  // what poisoned buffers are filled with
 
-// fp16 -> fp32, exact (subnormals, infinities and NaN payloads included).
+// fp16 -> fp32, exact (subnormals, infinities and NaN payloads included; F16C makes a signalling NaN quiet).
 constexpr float to_float(fp16 h) {
+#ifdef __F16C__
+  if (!std::is_constant_evaluated()) {
+    using Halves = short __attribute__((vector_size(16)));
+    return __builtin_ia32_vcvtph2ps(Halves{short(h.bits)})[0];
+  }
+#endif
   const std::uint32_t sign = std::uint32_t(h.bits & 0x8000u) << 16;
   const std::uint32_t magnitude = std::uint32_t(h.bits & 0x7FFFu) << 13;  // exponent and mantissa in fp32 place
   const std::uint32_t exponent = magnitude & 0x0F800000u;
@@ -35,6 +42,12 @@ constexpr fp16 to_fp16(float value, bool one_nan = false) {
   const std::uint32_t magnitude = bits & 0x7FFFFFFFu;
   if (magnitude > 0x7F800000u && one_nan) return {0x7FFF};
   if (magnitude > 0x7F800000u) return {std::uint16_t(sign | 0x7E00u | ((magnitude >> 13) & 0x3FFu))};
+#ifdef __F16C__
+  if (!std::is_constant_evaluated()) {
+    using Floats = float __attribute__((vector_size(16)));
+    return {std::uint16_t(__builtin_ia32_vcvtps2ph(Floats{value}, 0)[0])};
+  }
+#endif
   if (magnitude >= 0x47800000u) return {std::uint16_t(sign | 0x7C00u)};  // |value| >= 2^16
   if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 lets the fp32 adder round to a multiple of 2^-24
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;

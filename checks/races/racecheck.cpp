@@ -176,6 +176,8 @@ int racecheck_command(std::span<char*> args) {
     Case test{Group::ragged, shape, Family::unit, 1};
     test.magnitudes.dout = problem.dout;
     const Inputs in = problem_of(subject, test).in;
+    // The same memory for all launches of a problem: what the checker remembers of it takes longer to map than to check.
+    Tensors tensors(subject, in, false);
     Launching how;
     ExecOptions& options = how.options;
     options.check = options.gaps = true;
@@ -197,7 +199,7 @@ int racecheck_command(std::span<char*> args) {
           if (factor != 1 && subject.backward) continue;
           const bool some = schedule == Schedule::ascending || schedule == Schedule::random;
           if (factor > 1 && (shape.S < 1024 || copies != Copies::at_wait || !some)) continue;
-          report.add(Tensors(subject, in, false).launch(shape, float(factor * default_scale(shape.D)), how), schedule);
+          report.add(tensors.launch(shape, float(factor * default_scale(shape.D)), how), schedule);
         }
         progress.finish(1);
       }

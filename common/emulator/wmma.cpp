@@ -37,7 +37,6 @@ const CarvedArray* array_of(Block& block, const void* matrix) {
 }
 
 void note(Block& block, const CarvedArray* own, const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
-  if (!block.checking()) return;
   const SharedMemory& shared = block.shared();
   const std::size_t offset = own ? shared.offset(address) : 0;
   if (own && offset >= own->offset + own->bytes && shared.array_at(offset))
@@ -48,14 +47,14 @@ void note(Block& block, const CarvedArray* own, const void* address, std::size_t
 }
 
 // Where element `held` (16 row + column) of a 16x16 matrix lies in memory.
-unsigned at(int held, unsigned ldm, bool column_major) {
-  const unsigned row = unsigned(held) / 16, column = unsigned(held) % 16;
+unsigned at(unsigned held, unsigned ldm, bool column_major) {
+  const unsigned row = held / 16, column = held % 16;
   return column_major ? column * ldm + row : row * ldm + column;
 }
 
-int acc_held(const Block& block, int lane, int i) {
-  return block.fragments() == Fragments::measured ? wmma_layout::ACC_HELD[lane][i]
-                                                  : wmma_layout::acc_held_other(lane, i);
+unsigned acc_held(const Block& block, int lane, int i) {
+  return unsigned(block.fragments() == Fragments::measured ? wmma_layout::ACC_HELD[lane][i]
+                                                  : wmma_layout::acc_held_other(lane, i));
 }
 
 template <class Sum>  // float or half
@@ -75,19 +74,18 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
     check_written(block, own, lane, "b", call(lane).b, 8, call(lane).pc);
     check_written(block, own, lane, "c", call(lane).c, 8 * sizeof(Sum) / 4, call(lane).pc);
   }
-  const auto &used_a = wmma_layout::A_ROW_USED, &used_b = wmma_layout::B_USED;
   std::uint16_t bits_a[16][16], bits_b[2][16][8];
-  for (int r = 0; r < 16; ++r)
-    for (int k = 0; k < 16; ++k) {
-      bits_a[r][k] = call(used_a[r][k] / 16).a[used_a[r][k] % 16].bits;
-      bits_b[k / 8][r][k % 8] = call(used_b[r][k] / 16).b[used_b[r][k] % 16].bits;
-    }
   float c[2][16][8];
-  for (int lane = 0; lane < LANES; ++lane)
+  for (int lane = 0; lane < LANES; ++lane) {
+    const MmaCall<Sum>& own = call(lane);
     for (int i = 0; i < 8; ++i) {
-      const int held = acc_held(block, lane, i);
-      c[held % 16 / 8][held / 16][held % 8] = call(lane).c[i];
+      const unsigned of_a = wmma_layout::A_ROW_HELD[lane][i], of_b = wmma_layout::B_HELD[lane][i];
+      const unsigned of_c = acc_held(block, lane, i);
+      bits_a[of_a / 16][of_a % 16] = own.a[i].bits;
+      bits_b[of_b % 16 / 8][of_b / 16][of_b % 8] = own.b[i].bits;
+      c[of_c % 16 / 8][of_c / 16][of_c % 8] = own.c[i];
     }
+  }
   MmaA a;
   MmaB b;
   a.set(bits_a);
@@ -98,7 +96,7 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
   block.tell(ExecEvent::Kind::product, 0, 0, 0);
   for (int lane = 0; lane < LANES; ++lane)
     for (int i = 0; i < 8; ++i) {
-      const int held = acc_held(block, lane, i);
+      const unsigned held = acc_held(block, lane, i);
       call(lane).d[i] = Sum(c[held % 16 / 8][held / 16][held % 8]);
     }
 }
@@ -152,7 +150,7 @@ inline __attribute__((always_inline)) void move_accumulator(Number* matrix, unsi
   const CarvedArray* const own = array_of(block, matrix);
   for (int i = 0; i < 8; ++i) {
     Number* const element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
-    note(block, own, element, sizeof(Number), write, pc);
+    if (block.checking()) note(block, own, element, sizeof(Number), write, pc);
     move(*element, i);
   }
 }
@@ -169,10 +167,11 @@ void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm
   const bool is_a = operand == Operand::a_row || operand == Operand::a_col;
   const auto& held = (is_a ? wmma_layout::A_ROW_HELD : wmma_layout::B_HELD)[block.self().lane];
   const CarvedArray* const own = array_of(block, matrix);
-  for (int i = 0; i < 16; ++i) {
-    const half* element = matrix + at(held[i], ldm, column_major);
-    if (i < 8) note(block, own, element, sizeof(half), false, pc);  // 8..15 repeat them
-    fragment[i] = *element;
+  const unsigned down = column_major ? 1 : ldm, right = column_major ? ldm : 1;
+  for (int i = 0; i < 8; ++i) {
+    const half* const element = matrix + unsigned(held[i]) / 16 * down + unsigned(held[i]) % 16 * right;
+    if (block.checking()) note(block, own, element, sizeof(half), false, pc);
+    fragment[i] = fragment[i + 8] = *element;
   }
 }
 
