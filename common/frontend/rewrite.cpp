@@ -50,9 +50,11 @@ class Rewriter : Declarations {
   std::string next() {
     const Index i = at_;
     const Token& t = tokens_[i];
-    if (t.kind == Kind::space && t.text.starts_with("#"))
-      if (const std::string instead = refused_header(t.text); !instead.empty())
-        unread_.push_back(place(i) + ": " + t.text + ": " + instead);
+    if (t.kind == Kind::space && t.text.starts_with("#") && !is_foreign(i)) {
+      const std::string included = include_of(t.text);
+      if (const std::string instead = refused_header(included); !instead.empty())
+        unread_.push_back(place(i) + ": " + included + ": " + instead);
+    }
     if (t.kind == Kind::space || is_foreign(i)) return tokens_[at_++].text;
     if (t.is("static") && token(skip_space(i + 1)).is("__shared__")) {
       ++at_;
@@ -93,6 +95,10 @@ class Rewriter : Declarations {
       ++at_;
       return "";
     }
+    if (t.is("__constant__")) {  // a section of their own, by which a store is known; g++ sees to one that is const
+      ++at_;
+      return is_const(i) ? "" : "__attribute__((section(\"lab_constant\")))";
+    }
     if (t.is("__cluster_dims__")) {
       at_ = closing(skip_space(i + 1)) + 1;
       return "";
@@ -118,6 +124,19 @@ class Rewriter : Declarations {
         return renamed->second;
       }
     return tokens_[at_++].text;
+  }
+
+  // Whether the declaration that has a __constant__ at i says that its variable is const.
+  bool is_const(Index i) const {
+    const auto says = [&](Index k) { return tokens_[k].is("const") || tokens_[k].is("constexpr"); };
+    const auto ends = [&](Index k) {
+      return tokens_[k].is(";") || tokens_[k].is("{") || tokens_[k].is("}") || tokens_[k].is("=");
+    };
+    for (Index k = i; k-- > 0 && !ends(k);)
+      if (says(k)) return true;
+    for (Index k = i; k < tokens_.size() && !ends(k); ++k)
+      if (says(k)) return true;
+    return false;
   }
 
   // --- launches --------------------------------------------------------------------------------------------------------
