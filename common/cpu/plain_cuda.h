@@ -6,6 +6,7 @@
 #undef lerp
 
 // What nvcc's own headers bring, and files rely on.
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -63,7 +63,7 @@ class Watch {
   // `bytes`: of the word at `word`, a bit for each.
   void at(GlobalCell& cell, const std::byte* word, std::uint8_t bytes, bool first_word) {
     now_.bytes = bytes;
-    if (exec_options().unwritten) check_written(cell, word);
+    if (block_.unwritten()) check_written(cell, word);
     if (first_word) by_hand(cell);
     if (touch_ == Touch::write && cell.released) cell.released = 0;
     check(cell);
