@@ -81,6 +81,10 @@ class Rewriter : Declarations {
       ++at_;
       return "return ::lab::plain::returns()";
     }
+    if (t.is("__null") && i < launch_end_) {  // NULL, as a launch's argument: a variable of its type would be a number
+      ++at_;
+      return "nullptr";
+    }
     // The checker's memcpy says what it touches (cuda_runtime.h).
     if (t.is("__builtin_memcpy") || t.is("__builtin_memmove") || t.is("__builtin_memset")) {
       ++at_;
@@ -188,7 +192,7 @@ class Rewriter : Declarations {
              "); else ";
     out += "return nullptr; }";
     const bool empty = token(skip_space(open + 1)).is(")");
-    at_ = open + 1;
+    at_ = open + 1, launch_end_ = closing(open);
     return out + (empty ? "" : ", ") + lines_of(close, open);
   }
   // cudaLaunchKernelEx(&config, attention<D>, ...)
@@ -360,7 +364,7 @@ class Rewriter : Declarations {
 
   std::map<std::string, std::string> at_file_scope_;  // shared variables: what stands for their names
   std::vector<std::string> unread_;
-  Index at_ = 0;
+  Index at_ = 0, launch_end_ = 0;  // of the last launch's arguments
   int number_ = 0, sites_ = 0;
 };
 

@@ -72,8 +72,8 @@ __global__ void __cluster_dims__(N, 1, 1) in_cluster(int* out) {
 using Function = int (*)(int);
 __device__ int twice(int x) { return 2 * x; }
 __device__ Function device_function = twice;
-__global__ void calls(int* out, Function function) {
-  out[threadIdx.x] = function(21);
+__global__ void calls(int* out, Function function, const float* nowhere) {
+  if (!nowhere) out[threadIdx.x] = function(21);
   const float third = __fdiv_ru(1, 3) - __fdiv_rd(1, 3), past_one = __fadd_ru(1, 1e-20f) - __fadd_rd(1, 1e-20f);
   const double seventh = __ddiv_ru(1, 7) - __ddiv_rz(1, 7);
   out[threadIdx.x] += 1000 * (third == 0x1p-25f) + 2000 * (past_one == 0x1p-23f) + 4000 * (seventh == 0x1p-55);
@@ -96,6 +96,7 @@ int main() {
   sums_in_half<<<1, 32>>>(matrix);
   cudaMemcpy(halves, matrix, sizeof halves, cudaMemcpyDeviceToHost);
   spaced<7> << <dim3(1), 32>> >(out);
+  spaced<7> < < <dim3(1), 32 >>> (out);
   cudaMemcpy(got, out, 256, cudaMemcpyDeviceToHost);
   const int spaced_out = got[31];
   auto* kernel = in_cluster<2>;
@@ -104,7 +105,7 @@ int main() {
   const int in_a_cluster = got[1];
   Function function;
   cudaMemcpyFromSymbol(&function, device_function, sizeof function);
-  calls<<<1, 1>>>(out, function);
+  calls<<<1, 1>>>(out, function, NULL);
   cudaMemcpy(got, out, 4, cudaMemcpyDeviceToHost);
   std::atomic<int> bits{6};
   bits.fetch_and(3), bits.fetch_or(8);
