@@ -45,10 +45,11 @@ struct ExecOptions {
   bool count = false;  // what a GPU's counters would count (common/counts.hpp); needs an instrumented kernel
   // Warp reductions lane by lane, as a GPU makes them (common/warp.cuh), not as one rendezvous with the same additions.
   bool spelled_out = false;
-  int multiprocessors = 0;                 // what a launcher that counts them finds; 0: an H200's 132, or the GPU's
-  double block_seconds = 60;               // processor time that a block may take before the launch is stopped
-  bool gaps = false;                       // poisoned gaps between the arrays of a shared-memory plan
-  ExecWatcher* watcher = nullptr;          // told of every event; needs `check` for reads and writes, and workers = 1
+  int multiprocessors = 0;         // what a launcher that counts them finds; 0: an H200's 132, or the GPU's
+  double block_seconds = 60;       // processor time that a block may take before the launch is stopped
+  bool unwritten = false;          // reads of global memory that nothing has written; needs all launches checked
+  bool gaps = false;               // poisoned gaps between the arrays of a shared-memory plan
+  ExecWatcher* watcher = nullptr;  // told of every event; needs `check` for reads and writes, and workers = 1
   std::vector<std::uint32_t> blocks = {};  // linear block indices to run, ascending; empty: all of them
   // The order in which blocks are started: 0 ascending, 1 descending, else shuffled by this seed. One after the other
   // with workers = 1; with more they overlap.
@@ -137,7 +138,7 @@ struct Finding {
     race_inter_warp,    // unordered accesses by two warps
     race_intra_warp,    // unordered accesses by two lanes of a warp
     race_inter_block,   // two blocks of a launch at one element of global memory, one of them writing without an atomic
-    uninitialised,      // read of shared memory that nothing wrote
+    uninitialised,      // read of memory that nothing wrote
     out_of_bounds,      // outside the shared-memory request, an array of its plan, or a global buffer
     before_wait,        // access to a cp.async destination before the wait that completes it
     before_phase,       // access to a TMA load's destination before its mbarrier's phase was seen complete

@@ -7,7 +7,7 @@
 set -u
 CXX=${CXX:-g++}
 flags='-std=gnu++20 -fsanitize=thread -O1 -g1 -w -ffp-contract=off -fno-optimize-sibling-calls -fno-strict-aliasing -fno-var-tracking
-  -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1'
+  -fno-delete-null-pointer-checks -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1'
 ! grep -qswom1 fma /proc/cpuinfo || flags="$flags -mfma"
 frontend=$1 header=${2%.gch}; shift 2
 if [ "$frontend" = precompile ]; then

@@ -9,7 +9,7 @@ inline unsigned block_threads() { return blockDim.x * blockDim.y * blockDim.z; }
 
 class thread_block {
  public:
-  static void sync() { __syncthreads(); }
+  static void sync() { lab::plain::at_site(-1), __syncthreads(); }  // a site for all of them
   static unsigned thread_rank() { return rank_in_block(); }
   static unsigned size() { return block_threads(); }
   static unsigned num_threads() { return block_threads(); }
@@ -92,7 +92,7 @@ class thread_group : public warp_group {
  public:
   thread_group(const thread_block&) : warp_group(0) {}
   thread_group(const warp_group& lanes) : warp_group(lanes) {}
-  void sync() const { mask() ? warp_group::sync() : __syncthreads(); }
+  void sync() const { mask() ? warp_group::sync() : thread_block::sync(); }
   unsigned thread_rank() const { return mask() ? warp_group::thread_rank() : rank_in_block(); }
   unsigned size() const { return mask() ? warp_group::size() : block_threads(); }
   unsigned num_threads() const { return size(); }
@@ -143,7 +143,11 @@ T reduce(const warp_group& group, T value, Combine combine) {
   return lab::plain::reduced(group.mask(), value, combine);
 }
 template <class Group>
-void sync(const Group& group) {
+__forceinline__ void sync(const Group& group) {
+  group.sync();
+}
+template <class Group>
+__forceinline__ void synchronize(const Group& group) {
   group.sync();
 }
 // At once, by all threads of the group: the wait is the group's sync.

@@ -91,7 +91,9 @@ enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming =
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 template <class T>
 cudaError_t cudaMallocManaged(T** pointer, std::size_t bytes, unsigned = cudaMemAttachGlobal) {
-  return cudaMalloc(pointer, bytes);
+  const cudaError_t error = cudaMalloc(pointer, bytes);
+  lab::plain::written(*pointer, bytes);  // the host's own stores are not seen
+  return error;
 }
 template <class T>
 cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t) {
@@ -130,16 +132,21 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
 }
 inline cudaError_t cudaMemsetAsync(void* to, int byte, std::size_t bytes) { return cudaMemset(to, byte, bytes); }
 inline cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t = nullptr) { return cudaSuccess; }
+namespace lab::plain {
+template <class Symbol>
+char* bytes_of(const Symbol& symbol) {
+  return const_cast<char*>(&reinterpret_cast<const volatile char&>(symbol));
+}
+}  // namespace lab::plain
 template <class Symbol>
 cudaError_t cudaMemcpyToSymbol(Symbol& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
                                cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
-  return cudaMemcpy(reinterpret_cast<char*>(const_cast<std::remove_cv_t<Symbol>*>(&symbol)) + offset, from, bytes,
-                    kind);
+  return cudaMemcpy(lab::plain::bytes_of(symbol) + offset, from, bytes, kind);
 }
 template <class Symbol>
 cudaError_t cudaMemcpyFromSymbol(void* to, const Symbol& symbol, std::size_t bytes, std::size_t offset = 0,
                                  cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
-  return cudaMemcpy(to, reinterpret_cast<const char*>(&symbol) + offset, bytes, kind);
+  return cudaMemcpy(to, lab::plain::bytes_of(symbol) + offset, bytes, kind);
 }
 template <class T, class Symbol>
 cudaError_t cudaGetSymbolAddress(T** pointer, const Symbol& symbol) {

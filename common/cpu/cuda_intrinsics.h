@@ -3,6 +3,7 @@
 // are the C library's here.
 #pragma once
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -94,7 +95,11 @@ __forceinline__ float __frcp_rn(float x) { return 1.0f / x; }
 __forceinline__ float __fsqrt_rn(float x) { return std::sqrt(x); }
 __forceinline__ float __frsqrt_rn(float x) { return float(1.0 / std::sqrt(double(x))); }
 __forceinline__ double __dadd_rn(double a, double b) { return a + b; }
+__forceinline__ double __dsub_rn(double a, double b) { return a - b; }
 __forceinline__ double __dmul_rn(double a, double b) { return a * b; }
+__forceinline__ double __ddiv_rn(double a, double b) { return a / b; }
+__forceinline__ double __drcp_rn(double x) { return 1 / x; }
+__forceinline__ double __dsqrt_rn(double x) { return std::sqrt(x); }
 __forceinline__ double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
 __forceinline__ float rsqrtf(float x) { return float(1.0 / std::sqrt(double(x))); }
 __forceinline__ double rsqrt(double x) { return 1.0 / std::sqrt(x); }
@@ -111,6 +116,53 @@ __forceinline__ float __cosf(float x) { return std::cos(x); }
 __forceinline__ float __tanf(float x) { return std::tan(x); }
 __forceinline__ void __sincosf(float x, float* sine, float* cosine) { *sine = std::sin(x), *cosine = std::cos(x); }
 __forceinline__ float normcdff(float x) { return 0.5f * std::erfc(-x * 0.70710678f); }
+
+// Rounded towards zero, down or up, by the processor's own mode. The operands are volatile, so that the operation stays
+// where that mode holds.
+namespace lab::plain {
+template <int direction, class T, class Operation>
+T rounded(Operation operation, T a, T b = {}, T c = {}) {
+  volatile T x = a, y = b, z = c;
+  const int mode = std::fegetround();
+  std::fesetround(direction);
+  volatile T result = operation(x, y, z);
+  std::fesetround(mode);
+  return result;
+}
+}  // namespace lab::plain
+#define LAB_ROUNDED(T, how, direction, add, subtract, multiply, divide, fused, reciprocal, root)     \
+  inline T add##how(T a, T b) {                                                                      \
+    return lab::plain::rounded<direction>([](T x, T y, T) { return x + y; }, a, b);                  \
+  }                                                                                                  \
+  inline T subtract##how(T a, T b) {                                                                 \
+    return lab::plain::rounded<direction>([](T x, T y, T) { return x - y; }, a, b);                  \
+  }                                                                                                  \
+  inline T multiply##how(T a, T b) {                                                                 \
+    return lab::plain::rounded<direction>([](T x, T y, T) { return x * y; }, a, b);                  \
+  }                                                                                                  \
+  inline T divide##how(T a, T b) {                                                                   \
+    return lab::plain::rounded<direction>([](T x, T y, T) { return x / y; }, a, b);                  \
+  }                                                                                                  \
+  inline T fused##how(T a, T b, T c) {                                                               \
+    return lab::plain::rounded<direction>([](T x, T y, T z) { return std::fma(x, y, z); }, a, b, c); \
+  }                                                                                                  \
+  inline T reciprocal##how(T a) {                                                                    \
+    return lab::plain::rounded<direction>([](T x, T, T) { return 1 / x; }, a);                       \
+  }                                                                                                  \
+  inline T root##how(T a) {                                                                          \
+    return lab::plain::rounded<direction>([](T x, T, T) { return std::sqrt(x); }, a);                \
+  }
+#define LAB_ROUNDED_BOTH(how, direction)                                                                 \
+  LAB_ROUNDED(float, how, direction, __fadd, __fsub, __fmul, __fdiv, __fmaf, __frcp, __fsqrt)            \
+  LAB_ROUNDED(double, how, direction, __dadd, __dsub, __dmul, __ddiv, __fma, __drcp, __dsqrt)            \
+  inline float __double2float##how(double a) {                                                           \
+    return lab::plain::rounded<direction>([](double x, double, double) { return double(float(x)); }, a); \
+  }
+LAB_ROUNDED_BOTH(_rz, FE_TOWARDZERO)
+LAB_ROUNDED_BOTH(_rd, FE_DOWNWARD)
+LAB_ROUNDED_BOTH(_ru, FE_UPWARD)
+#undef LAB_ROUNDED_BOTH
+#undef LAB_ROUNDED
 
 // --- loads and stores with hints -----------------------------------------------------------------------------------------
 #define LAB_LOAD(name)                       \

@@ -1,4 +1,4 @@
-// nvcuda::wmma for g++: 16x16x16, half in, float or half accumulate. Fragments have the hardware's measured element layout
+// nvcuda::wmma for g++: 16x16x16, half in, float or half accumulate; the other shapes and types are in wmma_any.h. Fragments have the hardware's measured element layout
 // (common/wmma_layout.hpp). A load or a store is a rendezvous of the warp, since all lanes must take part, and then
 // each lane moves its own elements: like the hardware's, it orders no memory.
 #pragma once
@@ -15,11 +15,22 @@ struct row_major;
 struct col_major;
 enum layout_t { mem_row_major, mem_col_major };
 
+namespace precision {
+struct tf32;
+}
+
+// The one with a measured layout.
+template <int M, int N, int K, class T>
+concept Measured = M == 16 && N == 16 && K == 16 && (std::is_same_v<T, half> || std::is_same_v<T, float>);
+
 template <class Use, int M, int N, int K, class T, class Layout = void>
 struct fragment {
-  static constexpr int num_elements = std::is_same_v<Use, accumulator> ? 8 : 16;
-  using element_type = T;
-  T x[num_elements];
+  static constexpr int rows = std::is_same_v<Use, matrix_b> ? K : M, columns = std::is_same_v<Use, matrix_a> ? K : N;
+  static constexpr bool repeats = Measured<M, N, K, T> && !std::is_same_v<Use, accumulator>;
+  static constexpr int num_elements = rows * columns / 32 * (repeats ? 2 : 1);
+  using element_type = std::conditional_t<std::is_same_v<T, precision::tf32>, float, T>;
+  using storage_element_type = element_type;
+  element_type x[num_elements];
 };
 
 }  // namespace nvcuda::wmma
@@ -45,8 +56,9 @@ constexpr Operand layout_b = std::is_same_v<Layout, nvcuda::wmma::row_major> ? O
 namespace nvcuda::wmma {
 
 template <class Use, int M, int N, int K, class T, class Layout>
-__forceinline__ void fill_fragment(fragment<Use, M, N, K, T, Layout>& f, std::type_identity_t<T> value) {
-  for (T& element : f.x) element = value;
+__forceinline__ void fill_fragment(fragment<Use, M, N, K, T, Layout>& f,
+                                   typename fragment<Use, M, N, K, T, Layout>::element_type value) {
+  for (auto& element : f.x) element = value;
 }
 template <class Layout>
 __forceinline__ void load_matrix_sync(fragment<matrix_a, 16, 16, 16, half, Layout>& f, const half* matrix,
@@ -59,13 +71,14 @@ __forceinline__ void load_matrix_sync(fragment<matrix_b, 16, 16, 16, half, Layou
   lab::cpu::wmma_load(lab::cpu::layout_b<Layout>, f.x, matrix, ldm);
 }
 template <class Sum>
-__forceinline__ void load_matrix_sync(fragment<accumulator, 16, 16, 16, Sum>& f,
-                                      const std::type_identity_t<Sum>* matrix, unsigned ldm, layout_t layout) {
+requires Measured<16, 16, 16, Sum> __forceinline__ void load_matrix_sync(fragment<accumulator, 16, 16, 16, Sum>& f,
+                                                                         const std::type_identity_t<Sum>* matrix,
+                                                                         unsigned ldm, layout_t layout) {
   lab::cpu::wmma_load<Sum>(f.x, matrix, ldm, layout == mem_col_major);
 }
 template <class Sum>
-__forceinline__ void store_matrix_sync(std::type_identity_t<Sum>* matrix,
-                                       const fragment<accumulator, 16, 16, 16, Sum>& f, unsigned ldm, layout_t layout) {
+requires Measured<16, 16, 16, Sum> __forceinline__ void store_matrix_sync(
+    std::type_identity_t<Sum>* matrix, const fragment<accumulator, 16, 16, 16, Sum>& f, unsigned ldm, layout_t layout) {
   lab::cpu::wmma_store<Sum>(matrix, f.x, ldm, layout == mem_col_major);
 }
 template <class Sum, class LayoutA, class LayoutB>
@@ -77,3 +90,5 @@ __forceinline__ void mma_sync(fragment<accumulator, 16, 16, 16, Sum>& d,
 }
 
 }  // namespace nvcuda::wmma
+
+#include "wmma_any.h"

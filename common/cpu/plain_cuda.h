@@ -6,6 +6,7 @@
 #undef lerp
 
 // What nvcc's own headers bring, and files rely on.
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +25,8 @@
 #include "inline_ptx.h"
 #include "plain_launch.h"
 
-// The words that the front end knows stay as they are: __global__, __shared__, __cluster_dims__, __noinline__, asm, <<<.
+// The words that the front end knows stay as they are: __global__, __shared__, __constant__, __cluster_dims__, __noinline__, asm, <<<.
 #undef __global__
-#define __constant__
 #define __managed__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __builtin_assume(condition) ((void)0)

@@ -107,7 +107,8 @@ T members_told(From&& from) {
 // a sample of pieces. Where ExecOptions::multiprocessors says how many there are, a GPU's number fits.
 bool any_number_of_blocks();
 
-void returns();          // the thread leaves its kernel by a return statement
+void written(const void* to, std::size_t bytes);  // by the host, or perhaps
+void returns();                                   // the thread leaves its kernel by a return statement
 void at_site(int site);  // the thread comes to this __syncthreads of the source; they are numbered from 1
 void looked(const void* word, std::size_t bytes);   // by a volatile load of inline PTX: it may be a spin's
 void released();                                    // by an atomic of inline PTX with .release: another block may go on

@@ -82,7 +82,8 @@ template <class T>
   {
     std::optional<RuntimeCall> call;
     if (block) call.emplace(*block, pc);
-    if (block && block->checking()) told(*block, operation, {address, sizeof(T), Touch::atomic, pc, false, scope});
+    if (block && block->checking())
+      told(*block, operation, {address, sizeof(T), Touch::atomic, pc, false, scope, operation != Atomic::exchange});
     const Attributed to(pc);
     std::atomic_ref<T> word(*address);
     before = word.load(std::memory_order_relaxed);

@@ -258,6 +258,7 @@ class Block {
   void at_site(int site) { current_->site = site; }
   Fragments fragments() const { return options_.fragments; }
   bool spelled_out() const { return options_.spelled_out; }
+  bool unwritten() const { return options_.unwritten; }
   bool running() const { return current_ != &root_; }
   const LaunchConfig& config() const { return *config_; }
   std::uint32_t linear() const { return linear_; }

@@ -19,7 +19,7 @@ namespace {
 
 using Entry = GlobalCell::Entry;
 
-constexpr std::uint32_t LAUNCHES = 1u << 25;
+constexpr std::uint32_t LAUNCHES = 1u << 21;
 std::atomic<std::uint32_t> launches_begun{0};
 
 // Blocks run on several OS threads. Held for some dozens of instructions.
@@ -60,8 +60,10 @@ class Watch {
     now_.block = block.linear(), now_.stamp = shadow_.stamp_of(thread_);
   }
 
-  void at(GlobalCell& cell, std::uint8_t bytes, bool first_word) {
+  // `bytes`: of the word at `word`, a bit for each.
+  void at(GlobalCell& cell, const std::byte* word, std::uint8_t bytes, bool first_word) {
     now_.bytes = bytes;
+    if (block_.unwritten()) check_written(cell, word);
     if (first_word) by_hand(cell);
     if (touch_ == Touch::write && cell.released) cell.released = 0;
     check(cell);
@@ -74,6 +76,21 @@ class Watch {
   }
 
  private:
+  void check_written(GlobalCell& cell, const std::byte* word) {
+    const bool reads = touch_ == Touch::read || (touch_ == Touch::atomic && access_.reads);
+    if (reads && now_.bytes & ~cell.written) {
+      cell.written |= written_by_host(word);
+      if (now_.bytes & ~cell.written && !unwritten_reported_) {
+        unwritten_reported_ = true;  // an access of several words is one
+        block_.report(
+            Finding::Kind::uninitialised, {}, {access_.pc, thread_.warp, thread_.lane, false},
+            [] { return "neither a kernel nor a copy has written these bytes"; },
+            [&] { return name_of_global(access_.address, access_.bytes); });
+      }
+    }
+    cell.written |= now_.bytes;
+  }
+
   void by_hand(GlobalCell& cell) {
     HandOrder& order = shadow_.by_hand;
     if (touch_ == Touch::atomic || (access_.is_volatile && touch_ == Touch::read))
@@ -200,7 +217,7 @@ class Watch {
   const ThreadId thread_;
   Touch touch_;  // a volatile store that releases counts as atomic
   Entry now_{};
-  bool reported_ = false;
+  bool reported_ = false, unwritten_reported_ = false;
 };
 
 }  // namespace
@@ -224,7 +241,8 @@ void watch_global(Block& block, GlobalCell* cells, std::size_t offset, const Glo
       GlobalCell& cell = cells[at / GLOBAL_WORD];
       const std::size_t next = std::min(end, (at / GLOBAL_WORD + 1) * GLOBAL_WORD);
       if (cell.launch != launch) cell.launch = launch, cell.used = 0, cell.last_atomic = 0, cell.released = 0;
-      watch.at(cell, std::uint8_t(((1u << (next - at)) - 1) << at % GLOBAL_WORD), at == offset);
+      watch.at(cell, static_cast<const std::byte*>(access.address) - offset + at / GLOBAL_WORD * GLOBAL_WORD,
+               std::uint8_t(((1u << (next - at)) - 1) << at % GLOBAL_WORD), at == offset);
       at = next;
     } while (at < end && std::uintptr_t(&cells[at / GLOBAL_WORD]) % 4096);
   }

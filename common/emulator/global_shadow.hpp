@@ -28,9 +28,10 @@ struct GlobalAccess {
   std::uintptr_t pc;
   bool is_volatile = false;
   Scope scope = Scope::device;  // of an atomic
+  bool reads = true;            // an atomic: what was there is part of what it leaves
 };
 
-// Of the launch under way. Of readers, writers and atomics two entries each are kept, of two warps where there are two:
+// Of the launch under way, but for `written`. Of readers, writers and atomics two entries each are kept, of two warps where there are two:
 // whichever comes next, one of them is not its own.
 struct GlobalCell {
   enum Slot { WRITE, READ, OTHER_WRITE, OTHER_READ, ATOMIC, OTHER_ATOMIC, SLOTS };
@@ -42,8 +43,9 @@ struct GlobalCell {
     std::uint32_t block, stamp, lanes;
     std::uintptr_t pc() const { return std::uintptr_t(pc_high) << 32 | pc_low; }
   };
-  std::uint32_t launch : 25, used : 6;  // a bit for each slot
+  std::uint32_t launch : 21, used : 6;  // a bit for each slot
   std::uint32_t last_atomic : 1;        // the one in OTHER_ATOMIC is the later one
+  std::uint32_t written : 4;            // a bit for each byte, by any launch or the host; kept from launch to launch
   std::uint32_t released;               // by hand, at this word (hand_order.hpp)
   std::array<Entry, SLOTS> at;
 };

@@ -119,8 +119,8 @@ LAB_CALLBACK(8)
 LAB_CALLBACK(16)
 void __tsan_read_range(void* a, std::size_t n) { access(a, n, false, unaligned, __builtin_return_address(0)); }
 void __tsan_write_range(void* a, std::size_t n) { access(a, n, true, unaligned, __builtin_return_address(0)); }
-void __tsan_vptr_update(void**, void*) {}
-void __tsan_vptr_read(void**) {}
+void __tsan_vptr_update(void** a, void*) { access(a, sizeof *a, true, plain, __builtin_return_address(0)); }
+void __tsan_vptr_read(void** a) { access(a, sizeof *a, false, plain, __builtin_return_address(0)); }
 void __tsan_init() { lab::cpu::instrumented = true; }
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}

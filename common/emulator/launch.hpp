@@ -22,7 +22,7 @@ struct LaunchConfig {
 
 template <class T>
 const void* pointer_or_null([[maybe_unused]] const T& argument) {
-  if constexpr (std::is_pointer_v<T>)
+  if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>)
     return argument;
   else
     return nullptr;

@@ -20,6 +20,9 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, bytes)
 #endif
 
+// The ends of the section that the front end gives __constant__ variables; null where there are none.
+extern "C" [[gnu::weak]] const char __start_lab_constant[], __stop_lab_constant[];
+
 namespace lab::cpu {
 namespace {
 
@@ -31,6 +34,7 @@ std::size_t pages(std::size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; 
 struct Buffer {
   std::size_t bytes = 0;
   std::vector<GlobalCell, ZeroPages<GlobalCell>> cells = {};  // made when a checked kernel first looks
+  std::map<std::size_t, std::size_t> written = {};            // by the host: where a stretch begins, and its end
 };
 
 struct Heap {
@@ -131,6 +135,12 @@ bool check_global(const GlobalAccess& access) {
 
 bool check_variable(const GlobalAccess& access) {
   GlobalCell* const cell = variable_cell(access.address, access.bytes);
+  const auto* const place = static_cast<const char*>(access.address);
+  if (access.touch != Touch::read && place >= __start_lab_constant && place < __stop_lab_constant)
+    this_block()->report(
+        Finding::Kind::out_of_bounds, {}, Shadow::access(this_block()->thread_id(), access.pc, true),
+        [] { return "a kernel only reads what is __constant__; the host writes it"; },
+        [&] { return name_of_global(access.address, access.bytes); });
   if (cell) watch_global(*this_block(), cell, std::uintptr_t(access.address) % GLOBAL_WORD, access);
   return cell;
 }
@@ -143,6 +153,20 @@ bool atomic_by(const void* address, std::uint32_t block, bool others) {
   else if (const GlobalCell* const cells = cells_at(heap_offset(address), 1, offset))
     cell = cells + offset / GLOBAL_WORD;
   return cell && atomic_by(*cell, block, others);
+}
+
+std::uint8_t written_by_host(const std::byte* address) {
+  if (!is_global(address)) return 15;
+  Heap& h = heap();
+  const std::size_t offset = heap_offset(address);
+  const std::lock_guard guard(h.lock);
+  const auto buffer = h.last_from(offset);
+  std::uint8_t bytes = 0;
+  for (std::size_t i = 0; i < GLOBAL_WORD && buffer != h.buffers.end(); ++i) {
+    const auto after = buffer->second.written.upper_bound(offset + i);
+    if (after != buffer->second.written.begin() && std::prev(after)->second > offset + i) bytes |= 1u << i;
+  }
+  return bytes;
 }
 
 // --- words ----------------------------------------------------------------------------------------------------
@@ -201,6 +225,22 @@ std::string describe_global(const void* address) {
 
 using lab::cpu::heap;
 
+void lab::plain::written(const void* to, std::size_t bytes) {
+  if (!exec_options().unwritten || !bytes || !cpu::is_global(to)) return;
+  auto& h = heap();
+  const std::size_t begin = cpu::heap_offset(to);
+  const std::lock_guard guard(h.lock);
+  const auto buffer = h.last_from(begin);
+  if (buffer == h.buffers.end()) return;
+  auto& stretches = buffer->second.written;
+  auto [at, is_new] = stretches.try_emplace(begin, begin + bytes);
+  at->second = std::max(at->second, begin + bytes);
+  if (at != stretches.begin() && std::prev(at)->second >= begin)
+    std::prev(at)->second = std::max(std::prev(at)->second, at->second), at = std::prev(stretches.erase(at));
+  for (auto next = std::next(at); next != stretches.end() && next->first <= at->second; next = stretches.erase(next))
+    at->second = std::max(at->second, next->second);
+}
+
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   auto& h = heap();
   *pointer = nullptr;
@@ -236,11 +276,13 @@ cudaError_t cudaFree(void* pointer) {
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
   std::memmove(to, from, bytes);
+  lab::plain::written(to, bytes);
   return cudaSuccess;
 }
 
 cudaError_t cudaMemset(void* to, int byte, std::size_t bytes) {
   std::memset(to, byte, bytes);
+  lab::plain::written(to, bytes);
   return cudaSuccess;
 }
 

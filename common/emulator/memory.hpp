@@ -35,6 +35,8 @@ inline __attribute__((always_inline)) bool check_access(Block& block, const void
   check_global(address, bytes, write, pc);
   return true;
 }
+// Of the word at `address`, a bit for each byte that the host has written, or that lies in a variable: these begin as zeros.
+std::uint8_t written_by_host(const std::byte* address);
 // "element 5 of argument 2 (768 B, elements of 4 B)": the kernel's argument, else "a buffer" or a variable's name.
 std::string name_of_global(const void* address, std::size_t bytes);
 void name_arguments(const std::vector<const void*>& arguments);  // of the launch that begins

@@ -60,10 +60,10 @@ cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t widt
   return cudaMalloc(pointer, *pitch * height);
 }
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
-                         std::size_t height, cudaMemcpyKind) {
+                         std::size_t height, cudaMemcpyKind kind) {
   if (width > to_pitch || width > from_pitch) return cudaErrorInvalidValue;
   for (std::size_t row = 0; row < height; ++row)
-    std::memmove(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+    cudaMemcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width, kind);
   return cudaSuccess;
 }
 

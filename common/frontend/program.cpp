@@ -62,7 +62,7 @@ void on_abort(int) {
 struct Setup {
   Setup() {
     ExecOptions options;
-    options.multiprocessors = 132, options.workers = 1, options.check = true, options.gaps = true;
+    options.multiprocessors = 132, options.workers = 1, options.check = options.gaps = options.unwritten = true;
     char schedule[32] = "ascending", copies[32] = "at_wait";
     double seconds = 60;
     if (const char* run = std::getenv("LAB_RUN")) std::sscanf(run, "%31s %31s %lf", schedule, copies, &seconds);

@@ -12,6 +12,7 @@ struct Refused {
 inline constexpr std::string_view NO_GRID = "no synchronisation of a whole grid: end the kernel, and launch another";
 inline constexpr std::string_view NO_LIBCUXX =
     "libcu++ is not read: use __syncthreads, cp.async and mbarriers by asm, or cooperative groups";
+inline constexpr std::string_view NO_CURAND = "cuRAND is not read: make random numbers on the CPU";
 inline constexpr Refused REFUSED[] = {
     {"cudaTextureObject_t", "no textures: read the array itself"},
     {"cudaSurfaceObject_t", "no surfaces: write the array itself"},
@@ -25,6 +26,10 @@ inline constexpr Refused REFUSED[] = {
     {"cudaDeviceEnablePeerAccess", "there is one device"},
     {"cudaMemcpyPeerAsync", "there is one device"},
     {"grid_group", NO_GRID},
+    {"curandState", NO_CURAND},
+    {"curandState_t", NO_CURAND},
+    {"curandStateMtgp32_t", NO_CURAND},
+    {"curandStatePhilox4_32_10_t", NO_CURAND},
 };
 inline constexpr Refused REFUSED_HEADERS[] = {
     {"cub/", "CUB is not read: write the reduction or scan"},
@@ -36,7 +41,7 @@ inline constexpr Refused REFUSED_HEADERS[] = {
     {"cuda/", NO_LIBCUXX},
     {"cublas", "cuBLAS is not read: compare with a loop on the CPU"},
     {"cudnn", "cuDNN is not read: compare with a loop on the CPU"},
-    {"curand", "cuRAND is not read: make random numbers on the CPU"},
+    {"curand", NO_CURAND},
     {"cufft", "cuFFT is not read"},
     {"cusparse", "cuSPARSE is not read"},
     {"cusolver", "cuSOLVER is not read"},
@@ -46,6 +51,14 @@ inline constexpr Refused REFUSED_HEADERS[] = {
     {"nvrtc", "NVRTC is not read"},
     {"mpi.h", "MPI is not read: there is one device"},
 };
+
+// Where g++ enters a header, `# 1 "/usr/include/cublas_v2.h" 1 3`, the directive that it has carried out; another line as it is.
+inline std::string include_of(const std::string& line) {
+  const auto folder = line.rfind("/include/"), end = line.rfind('"');
+  if (!line.starts_with("# 1 \"") || folder == line.npos || !line.substr(end).starts_with("\" 1")) return line;
+  const auto name = folder + std::string_view("/include/").size();
+  return "#include <" + line.substr(name, end - name) + ">";
+}
 
 // `#include <cub/cub.cuh>` among the lines of a token of space; "" if there is nothing to refuse.
 inline std::string refused_header(std::string_view directive) {

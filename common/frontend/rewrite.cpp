@@ -50,9 +50,11 @@ class Rewriter : Declarations {
   std::string next() {
     const Index i = at_;
     const Token& t = tokens_[i];
-    if (t.kind == Kind::space && t.text.starts_with("#"))
-      if (const std::string instead = refused_header(t.text); !instead.empty())
-        unread_.push_back(place(i) + ": " + t.text + ": " + instead);
+    if (t.kind == Kind::space && t.text.starts_with("#") && !is_foreign(i)) {
+      const std::string included = include_of(t.text);
+      if (const std::string instead = refused_header(included); !instead.empty())
+        unread_.push_back(place(i) + ": " + included + ": " + instead);
+    }
     if (t.kind == Kind::space || is_foreign(i)) return tokens_[at_++].text;
     if (t.is("static") && token(skip_space(i + 1)).is("__shared__")) {
       ++at_;
@@ -79,6 +81,10 @@ class Rewriter : Declarations {
       ++at_;
       return "return ::lab::plain::returns()";
     }
+    if (t.is("__null") && i < launch_end_) {  // NULL, as a launch's argument: a variable of its type would be a number
+      ++at_;
+      return "nullptr";
+    }
     // The checker's memcpy says what it touches (cuda_runtime.h).
     if (t.is("__builtin_memcpy") || t.is("__builtin_memmove") || t.is("__builtin_memset")) {
       ++at_;
@@ -92,6 +98,10 @@ class Rewriter : Declarations {
     if (t.is("__global__")) {
       ++at_;
       return "";
+    }
+    if (t.is("__constant__")) {  // a section of their own, by which a store is known; g++ sees to one that is const
+      ++at_;
+      return is_const(i) ? "" : "__attribute__((section(\"lab_constant\")))";
     }
     if (t.is("__cluster_dims__")) {
       at_ = closing(skip_space(i + 1)) + 1;
@@ -118,6 +128,19 @@ class Rewriter : Declarations {
         return renamed->second;
       }
     return tokens_[at_++].text;
+  }
+
+  // Whether the declaration that has a __constant__ at i says that its variable is const.
+  bool is_const(Index i) const {
+    const auto says = [&](Index k) { return tokens_[k].is("const") || tokens_[k].is("constexpr"); };
+    const auto ends = [&](Index k) {
+      return tokens_[k].is(";") || tokens_[k].is("{") || tokens_[k].is("}") || tokens_[k].is("=");
+    };
+    for (Index k = i; k-- > 0 && !ends(k);)
+      if (says(k)) return true;
+    for (Index k = i; k < tokens_.size() && !ends(k); ++k)
+      if (says(k)) return true;
+    return false;
   }
 
   // --- launches --------------------------------------------------------------------------------------------------------
@@ -169,7 +192,7 @@ class Rewriter : Declarations {
              "); else ";
     out += "return nullptr; }";
     const bool empty = token(skip_space(open + 1)).is(")");
-    at_ = open + 1;
+    at_ = open + 1, launch_end_ = closing(open);
     return out + (empty ? "" : ", ") + lines_of(close, open);
   }
   // cudaLaunchKernelEx(&config, attention<D>, ...)
@@ -341,7 +364,7 @@ class Rewriter : Declarations {
 
   std::map<std::string, std::string> at_file_scope_;  // shared variables: what stands for their names
   std::vector<std::string> unread_;
-  Index at_ = 0;
+  Index at_ = 0, launch_end_ = 0;  // of the last launch's arguments
   int number_ = 0, sites_ = 0;
 };
 

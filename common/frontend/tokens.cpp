@@ -127,6 +127,7 @@ void join_chevrons(std::vector<Token>& tokens) {
   };
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i].is("<<") && is(after(i), "<")) join(i, after(i), "<<<");
+    if (tokens[i].is("<") && is(after(i), "<") && is(after(after(i)), "<")) join(i, after(after(i)), "<<<");
     if (!tokens[i].is("<<<")) continue;
     int depth = 0;
     for (std::size_t end = i + 1; end < tokens.size() && !is(end, ">>>") && !is(end, ";"); ++end) {

@@ -68,6 +68,17 @@ __global__ void __cluster_dims__(N, 1, 1) in_cluster(int* out) {
   if (threadIdx.x == 0) out[blockIdx.x] = size;
 }
 
+// A function's address, which the host takes from a variable; sums and quotients that are rounded down and up.
+using Function = int (*)(int);
+__device__ int twice(int x) { return 2 * x; }
+__device__ Function device_function = twice;
+__global__ void calls(int* out, Function function, const float* nowhere) {
+  if (!nowhere) out[threadIdx.x] = function(21);
+  const float third = __fdiv_ru(1, 3) - __fdiv_rd(1, 3), past_one = __fadd_ru(1, 1e-20f) - __fadd_rd(1, 1e-20f);
+  const double seventh = __ddiv_ru(1, 7) - __ddiv_rz(1, 7);
+  out[threadIdx.x] += 1000 * (third == 0x1p-25f) + 2000 * (past_one == 0x1p-23f) + 4000 * (seventh == 0x1p-55);
+}
+
 int main() {
   int *in, *out, got[64], block = 0, grid = 0;
   half *matrix, halves[256];
@@ -85,16 +96,24 @@ int main() {
   sums_in_half<<<1, 32>>>(matrix);
   cudaMemcpy(halves, matrix, sizeof halves, cudaMemcpyDeviceToHost);
   spaced<7> << <dim3(1), 32>> >(out);
+  spaced<7> < < <dim3(1), 32 >>> (out);
   cudaMemcpy(got, out, 256, cudaMemcpyDeviceToHost);
   const int spaced_out = got[31];
   auto* kernel = in_cluster<2>;
   kernel<<<2, 32>>>(out);
   cudaMemcpy(got, out, 256, cudaMemcpyDeviceToHost);
+  const int in_a_cluster = got[1];
+  int* large;  // what the checker keeps of each word is 32 times as large; it keeps nothing of words that no thread touches
+  cudaMalloc(&large, size_t(6) << 30), spaced<7><<<1, 32>>>(large), cudaFree(large);
+  Function function;
+  cudaMemcpyFromSymbol(&function, device_function, sizeof function);
+  calls<<<1, 1>>>(out, function, NULL);
+  cudaMemcpy(got, out, 4, cudaMemcpyDeviceToHost);
   std::atomic<int> bits{6};
   bits.fetch_and(3), bits.fetch_or(8);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   cudaOccupancyMaxPotentialBlockSize(&grid, &block, spaced<7>, 0, 1000000);
   const cudaError_t error = cudaDeviceSynchronize();
   assert(error == cudaSuccess);
-  printf("%d %d %g %d %d %d %d %s\n", copied, arrived, __half2float(halves[17]), spaced_out, got[1], bits.load(), block, cudaGetErrorName(error));
+  printf("%d %d %g %d %d %d %d %d %s\n", copied, arrived, __half2float(halves[17]), spaced_out, in_a_cluster, got[0], bits.load(), block, cudaGetErrorName(error));
 }
