@@ -230,7 +230,8 @@ run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
 ## make check file=foo.cu [args='...'] [include='DIR ...'] [quick=1] [seconds=60] | any CUDA program, run and checked on this machine
 CHECK := $(B)/frontend $(B)/plain_cuda.hpp.gch $(call object,emulator $(FAST) program)
 $(B)/plain_cuda.hpp.gch: common/cpu/plain_cuda.h checks/scripts/check.sh $(B)/flags ; @$(building) CXX='$(CXX)' sh checks/scripts/check.sh precompile $@ -MMD -MP -MT $@ -MF $(@:.hpp.gch=.d)
-check: $(CHECK) ; @CXX='$(CXX)' sh checks/scripts/check.sh $^
+check: $(if $(GPU),,$(CHECK))
+	@$(if $(GPU),$(MAKE) backend=cpu $@,CXX='$(CXX)' sh checks/scripts/check.sh $^)
 check-builds: $(CHECK) ; @echo $^
 ## make stage=v2b racecheck [bug=NAME] | races, uninitialised reads, overruns: file and line; n=7: of an exercise
 ## make stage=v2d counters [shape=1,8,512,64] [lines=1] | wavefronts, sectors, products, the least time on an H200; n=7
