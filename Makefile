@@ -212,7 +212,7 @@ ci: build/logs/clean-tree.log $(LONGER)
 build/logs/clean-tree.log: | $(LONGER)
 # On a GPU bugs come after the acceptances, between whose copies it can forget the NaN that a launch is to find in shared memory.
 build/logs/%.log: FORCE | built $$(if $$(findstring gpu-bugs-,$(backend)-$$*),$$(ACCEPTED))
-	@sh checks/scripts/piece.sh $@ $(backend)
+	@$(building) sh checks/scripts/piece.sh $@ $(backend)
 built: $(call fixed,$(EVERY_STAGE)) $(call checked,$(EVERY_STAGE)) $(BUGS) $(SIGNATURES) $(if $(GPU),build/gpu/probe_wmma,$(B)/unit)
 endif
 ## make stage=v2b reproduce-bug [bug=NAME] | bring its bugs back, one after the other

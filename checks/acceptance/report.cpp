@@ -64,8 +64,11 @@ void Progress::start(const std::string& what) {
   tenths_ = tenths;
   std::string left = "?";
   if (done_ > 0) left = format("%.0f", seconds_since(begin_) * (cost_ - done_) / done_);
-  std::fprintf(stderr, "%s[%zu/%zu] %s, %zu more after it, about %s s left%s", terminal_ ? "\r\033[K" : "", started_,
-               cases_, what.c_str(), cases_ - started_, left.c_str(), terminal_ ? "" : "\n");
+  const std::string place =
+      cases_ ? format("[%zu/%zu] %s, %zu more after it", started_, cases_, what.c_str(), cases_ - started_)
+             : format("[%zu] %s", started_, what.c_str());
+  std::fprintf(stderr, "%s%s, about %s s left%s", terminal_ ? "\r\033[K" : "", place.c_str(), left.c_str(),
+               terminal_ ? "" : "\n");
   std::fflush(stderr);
 }
 

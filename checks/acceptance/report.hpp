@@ -18,7 +18,7 @@ namespace lab {
 // program's work, and is silent.
 class Progress {
  public:
-  Progress(std::size_t cases, double cost, bool plain_lines);
+  Progress(std::size_t cases, double cost, bool plain_lines);  // cases: 0 where time alone ends it
   void start(const std::string& what);
   void finish(double cost);  // of the case that just ended, in the unit of the constructor's total
   void clear();              // takes the updating line away before something else is printed
