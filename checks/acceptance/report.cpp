@@ -104,7 +104,7 @@ Report::Report(const Subject& subject, const AcceptanceOptions& options, std::si
 
 void Report::open_group(Group group) {
   close_group();
-  group_ = group, green_ = seen_ = 0, worst_ = 0;
+  group_ = group, green_ = seen_ = not_run_ = 0, worst_ = 0;
   if (options_.verbose)
     std::printf("\n%s\n%-10s %-16s causal  max diff   of allowed  status  checked\n", TITLES[std::size_t(group)].table,
                 "family", "shape");
@@ -115,8 +115,9 @@ void Report::close_group() {
   const std::string line = format("%s %zu/%zu", TITLES[std::size_t(*group_)].line, green_, seen_);
   if (seen_) summary_ += (summary_.empty() ? "" : ", ") + line;
   if (seen_ && !options_.verbose)
-    std::printf("  %-22s%4zu of %zu%s\n", TITLES[std::size_t(*group_)].line, green_, seen_,
-                worst_ > 0 ? (", the largest error " + of_allowed(worst_) + " of what is allowed").c_str() : "");
+    std::printf("  %-22s%4zu of %zu%s%s\n", TITLES[std::size_t(*group_)].line, green_, seen_,
+                worst_ > 0 ? (", the largest error " + of_allowed(worst_) + " of what is allowed").c_str() : "",
+                not_run_ ? format(", %zu not run", not_run_).c_str() : "");
   std::fflush(stdout);
   group_.reset();
 }
@@ -124,8 +125,9 @@ void Report::close_group() {
 void Report::add(const CaseResult& r) {
   if (!options_.quick && group_ != r.test.group) open_group(r.test.group);
   if (r.skipped) {
-    ++skipped_;
-    std::printf("  not run: %s: %s\n", text(r.test).c_str(), r.note.c_str());
+    ++skipped_, ++not_run_;
+    if (why_not_run_.insert(r.note).second || options_.verbose)
+      std::printf("  not run: %s: %s\n", text(r.test).c_str(), r.note.c_str());
     return;
   }
   outcomes_.push_back({r.test, r.green()});

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,8 +52,9 @@ class Report {
   AcceptanceOptions options_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::size_t passed_ = 0, failed_ = 0, skipped_ = 0, detailed_ = 0;
-  std::optional<Group> group_;        // whose cases come
-  std::size_t green_ = 0, seen_ = 0;  // of that group
+  std::optional<Group> group_;                      // whose cases come
+  std::size_t green_ = 0, seen_ = 0, not_run_ = 0;  // of that group
+  std::set<std::string> why_not_run_;               // each is said once; verbose=1 says it of each case
   double worst_ = 0;
   std::string summary_;
   std::vector<CaseOutcome> outcomes_;

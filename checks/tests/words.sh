@@ -248,6 +248,11 @@ refuse "twice.patch no longer applies to stages/v9_new/kernel.cu" sh checks/scri
 mkdir "mine"; cp stages/v1_scalar/kernel.cu mine; refuse "mine has no stage.conf" $MAKE stage=mine test
 cp stages/v1_scalar/stage.conf mine
 accept $MAKE backend=cpu stage=mine run q="$work/good.npy" k="$work/good.npy" v="$work/good.npy" out="$work/mine-out.npy"
+# A shape that it does not take is skipped and counted, not red: of cases, overlapping launches and the race check.
+sed -i 's/^  return D == 64 ? launch<64>(args) : .*/  if (D == 128) lab::refuse("no D = 128 here");\n  return D == 64 ? launch<64>(args) : cudaErrorNotSupported;/' mine/kernel.cu
+own=$(ls -d build/cpu/own/*/mine); accept $MAKE backend=cpu stage=mine $own/fixed/kernel.so $own/checked/kernel.so
+says "24 passed, 0 failed, 56 skipped" build/cpu/runner $own/fixed/kernel.so test cheapest=80
+says "the kernel does not take" build/cpu/runner $own/checked/kernel.so racecheck short=1
 refuse "the nearest are" $MAKE stage=xmine test
 refuse "show-bug is for stages of the ladder" $MAKE stage=mine show-bug
 refuse "is a kernel of your own and has no bugs" $MAKE stage=mine bug=ldm test
