@@ -124,7 +124,7 @@ if [ $backend = gpu ]; then
 fi
 
 # --- stages ---
-OWN="test racecheck counters trace run fuzz resources bench profile" own=
+OWN="test racecheck counters trace run fuzz resources bench profile" own= kind=
 # On a GPU bits, too: the CPU's logf is not a GPU's: no record of a backward stage holds for both.
 BACKWARD="test racecheck$([ $backend = cpu ] || echo ' bits') reproduce-bug show-bug edit-bug save-bug check-harness run bench resources"
 # A kernel of one's own is a folder with a kernel.cu and a stage.conf.
@@ -137,6 +137,7 @@ if [ -n "$folder" ] && [ -f "$folder/kernel.cu" ]; then
     [ -f "$folder/stage.conf" ] || fail "stage=$stage: $folder has no stage.conf"
     for file in kernel.cu stage.conf; do [ -r "$folder/$file" ] || fail "stage=$stage: $folder/$file cannot be read"; done
     [ -z "${bug:-}" ] || fail "$folder is a kernel of your own and has no bugs"
+    ! grep -q '^pass="backward"' "$folder/stage.conf" || { kind='backward '; OWN="test racecheck run fuzz resources bench"; }
     own=$folder; say OWN "$folder"; say STAGE "own/$(printf %s "$where" | cksum | cut -d' ' -f1)/$(basename "$where")"
     say target_own "$(sed -n 's/^target="\([^"]*\)".*/\1/p' "$folder/stage.conf")"; say needs_own "$(sed -n 's/^needs="\([^"]*\)".*/\1/p' "$folder/stage.conf")"
     stage=
@@ -148,7 +149,7 @@ set +f
 ladder=$(sh checks/scripts/ladder.sh resolve)
 case $ladder in *"ERROR "*) fail "${ladder##*ERROR }" ;; esac
 for goal in $goals; do
-  case $goal in */*) ;; *) [ -z "$own" ] || is_in "$goal" "$OWN" || fail "make $goal is for stages of the ladder; for a kernel of your own there are: $OWN" ;; esac
+  case $goal in */*) ;; *) [ -z "$own" ] || is_in "$goal" "$OWN" || fail "make $goal is for stages of the ladder; for a ${kind}kernel of your own there are: $OWN" ;; esac
 done
 if [ -n "$stage" ] && [ -z "$bug" ] && printf '%s\n' "$ladder" | grep -qx STAGE=; then
   pairs=$(printf '%s\n' "$ladder" | sed -n 's/^PAIRS=//p' | tr '|' ' ')

@@ -134,6 +134,12 @@ refuse "lines=no: must be a whole number" $MAKE stage=v2d backend=cpu counters l
 refuse "at most 18 digits" $MAKE backend=cpu grade assigned=1 seed=1234567890123456789
 refuse "no exercise '-1'" $MAKE backend=cpu hint n=-1
 refuse "a backward stage has no bits" $MAKE stage=b1 backend=cpu bits
+# A machine without patch, on which another apt-get is at work: it is waited for.
+mkdir "$work/apt"; for one in sh id env dirname cut make addr2line; do ln -s "$(command -v $one)" "$work/apt"; done
+printf '#!/bin/sh\nexec "$@"\n' > "$work/apt/sudo"; printf '#!/bin/sh\necho 12\n' > "$work/apt/g++"
+printf '#!/bin/sh\ncase $* in *DPkg::Lock::Timeout=*) /bin/ln -sf /bin/true "%s/patch" ;; *) echo Could not get lock >&2; exit 100 ;; esac\n' "$work/apt" > "$work/apt/apt-get"
+chmod +x "$work"/apt/sudo "$work"/apt/g++ "$work/apt/apt-get"; says "setup: installing patch" env PATH="$work/apt" sh common/setup.sh sh -c :
+rm -r "$work/apt"
 # A tree in which nothing can be built.
 mkdir "$work/tree"; for one in Makefile checks common reference stages; do ln -s "$PWD/$one" "$work/tree"; done; : > "$work/tree/build"
 for goal in exercise "stage=v1 test" "stage=v2c5 edit-bug bug=ldm"; do refuse "has no right to" sh -c "cd '$work/tree' && $MAKE backend=cpu $goal"; done
@@ -254,6 +260,8 @@ own=$(ls -d build/cpu/own/*/mine); accept $MAKE backend=cpu stage=mine $own/fixe
 says "24 passed, 0 failed, 56 skipped" build/cpu/runner $own/fixed/kernel.so test cheapest=80
 says "the kernel does not take" build/cpu/runner $own/checked/kernel.so racecheck short=1
 refuse "the nearest are" $MAKE stage=xmine test
+mkdir back; cp stages/b1_two_kernels/kernel.cu stages/b1_two_kernels/stage.conf back
+for goal in counters trace; do refuse "$goal is for stages of the ladder; for a backward kernel of your own" $MAKE backend=cpu stage=back $goal; done
 refuse "show-bug is for stages of the ladder" $MAKE stage=mine show-bug
 refuse "is a kernel of your own and has no bugs" $MAKE stage=mine bug=ldm test
 mkdir -p ../words-outside/v1_scalar
