@@ -31,7 +31,7 @@ override JOBS := $(if $(filter undefined,$(origin JOBS)),$(shell nproc 2>/dev/nu
 ifneq ($(filter-out help clean,$(MAKECMDGOALS))$(typed),)
 ask = $(foreach word,$(1),$(word)=$(call quote,$($(word))))
 answer := $(shell goals=$(call quote,$(MAKECMDGOALS)) flags=$(call quote,$(filter -I% -isystem% --sysroot%,$(CXXFLAGS))) \
-  $(call ask,typed GOALS INNER_GOALS WORDS stage bug bugs backend what only record quick n check JOBS SANITIZE \
+  $(call ask,typed GOALS INNER_GOALS WORDS stage bug bugs backend what only record quick full verbose new again all seconds cases rounds n check JOBS SANITIZE MAKELEVEL \
   $(if $(filter default undefined,$(origin CXX)),,CXX)) sh checks/scripts/begin.sh)
 $(if $(filter ERROR,$(firstword $(answer))),$(error $(wordlist 2,999,$(answer))))
 $(foreach fact,$(answer),$(eval $(subst |, ,$(subst =,:=,$(fact)))))
@@ -213,7 +213,7 @@ ci: build/logs/clean-tree.log $(LONGER)
 build/logs/clean-tree.log: | $(LONGER)
 # On a GPU bugs come after the acceptances, between whose copies it can forget the NaN that a launch is to find in shared memory.
 build/logs/%.log: FORCE | built $$(if $$(findstring gpu-bugs-,$(backend)-$$*),$$(ACCEPTED))
-	@sh checks/scripts/piece.sh $@ $(backend)
+	@$(building) sh checks/scripts/piece.sh $@ $(backend)
 built: $(call fixed,$(EVERY_STAGE)) $(call checked,$(EVERY_STAGE)) $(BUGS) $(SIGNATURES) $(if $(GPU),build/gpu/probe_wmma,$(B)/unit)
 endif
 ## make stage=v2b reproduce-bug [bug=NAME] | bring its bugs back, one after the other
@@ -223,18 +223,19 @@ reproduce-bug: $(BUGS) $(call checked,$(HOMES)) $(SIGNATURES)
 ## make stage=v2b edit-bug|save-bug bug=NAME [new=1] | a copy of the kernel with the bug, to work on; the copy becomes the patch
 show-bug edit-bug save-bug:
 	@sh checks/scripts/bug.sh $(@:-bug=) $(STAGE)
-check-harness: $(BUGS) ## make check-harness [stage=v2b] | proof that the acceptance can fail: each planted bug turns it red
+check-harness: $(BUGS) ## make check-harness [stage=v2b] [bug=NAME] | proof that the acceptance can fail: each planted bug turns it red
 	@$(RUNNER) check-harness $^
-## make stage=v2b run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=1] [scale=0.1] | your own fp16 [B, H, S, D]; of b1 also do= dq= dk= dv=
+## make stage=v2b run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=1] [scale=0.1] [bug=NAME] | your own fp16 [B, H, S, D]; of b1 also do= dq= dk= dv=
 run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
 	@$(call keep,out dq dk dv) $(RUNNER) $< run $(call given,q k v do dq dk dv out causal scale)
 ## make check file=foo.cu [args='...'] [include='DIR ...'] [quick=1] [seconds=60] | any CUDA program, run and checked on this machine
 CHECK := $(B)/frontend $(B)/plain_cuda.hpp.gch $(call object,emulator $(FAST) program)
 $(B)/plain_cuda.hpp.gch: common/cpu/plain_cuda.h checks/scripts/check.sh $(B)/flags ; @$(building) CXX='$(CXX)' sh checks/scripts/check.sh precompile $@ -MMD -MP -MT $@ -MF $(@:.hpp.gch=.d)
-check: $(CHECK) ; @CXX='$(CXX)' sh checks/scripts/check.sh $^
+check: $(if $(GPU),,$(CHECK))
+	@$(if $(GPU),$(MAKE) backend=cpu $@,CXX='$(CXX)' sh checks/scripts/check.sh $^)
 check-builds: $(CHECK) ; @echo $^
 ## make stage=v2b racecheck [bug=NAME] | races, uninitialised reads, overruns: file and line; n=7: of an exercise
-## make stage=v2d counters [shape=1,8,512,64] [lines=1] | wavefronts, sectors, products, the least time on an H200; n=7
+## make stage=v2d counters [shape=1,8,512,64] [lines=N] [bug=NAME] | wavefronts, sectors, products, the least time on an H200; n=7; all stages: record=1
 ## make stage=v2d trace [shape=1,8,512,64,causal] [tile=K] [bug=NAME] [json=FILE] | one block's steps, for ui.perfetto.dev; n=7
 ifdef n
 racecheck counters trace:
@@ -249,12 +250,12 @@ trace: $(if $(GPU),,$(call chosen,checked))
 endif
 bits: $(if $(stage),$(call fixed,$(STAGE)),$(call fixed,$(ALL_STAGES))) ## make bits [stage=v3j] [quick=1] [record=1] | does the CPU compute an H200's bits?
 	@sh checks/bits/bits.sh "$$record" "$$quick" $^
-## make fuzz [stage=v2b] [seconds=60] [seed=N] [check=1] | random problems against the oracle; failures shrunk to one command
+## make fuzz [stage=v2b] [bug=NAME] [seconds=60] [cases=N] [seed=N] [check=1] | random problems against the oracle; failures shrunk to one command, only='...'
 fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed))
 	@sh checks/scripts/fuzz.sh $^
 unit: $(B)/unit ## make unit | the lab's own tests
 	@$<
-## make sanitize [stage=v2b] [check=quick] | unit tests and random problems under AddressSanitizer and UBSan
+## make sanitize [stage=v2b] [check=quick] [cases=N] | unit tests and random problems under AddressSanitizer and UBSan
 sanitize:
 	@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
 sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(or $(STAGE),$(if $(filter quick,$(SANITIZE)),v2b_single_warp v2d_ldmatrix v3f_pingpong v4a_split_keys,$(ALL_STAGES))))
@@ -267,7 +268,7 @@ exercise hint predict try solution:
 	@$(ALONE) sh checks/exercises/learn/exercise.sh $@ $(filter give-up,$(give-up:1=give-up))
 grade: ## make grade [assigned='1 5 119'] [json=FILE] [seed=N] | what is assigned (or begun), on hidden inputs and shapes
 	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh grade
-## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [out=FILE] | time on a GPU, beside cuDNN and FlashAttention where PyTorch is
+## make bench [stage=v2b] [bug=NAME] [shape=...|sweep] [rounds=N] [out=FILE] | time on a GPU, beside cuDNN and FlashAttention where PyTorch is
 bench: $(if $(BACKWARD),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))),$(call chosen,fixed))
 	@if [ -n "$$rounds$$out" ] || $(PYTHON) reference/peers.py probe=1; then $(call keep,out) $(PYTHON) reference/peers.py $^ $(call given,shape rounds out); \
 	else for kernel in $^; do $(RUNNER) $$kernel bench $(call given,shape) || exit; done; fi
@@ -276,7 +277,7 @@ profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | 
 ## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)
 resources: $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(EVERY_STAGE))))
 	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv OWN='$(OWN)',OWN='$(OWN)' $(call keep,out)) sh checks/scripts/resources.sh $^
-## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's tunables; check=1: its validator refuses every cheating candidate
+## make stage=v3j evolve [shape=] [minutes=] [seed=] [out=FILE] | search over a stage's tunables; check=1: its validator refuses every cheating candidate
 evolve: $(call fixed,$(STAGE))
 	@$(call keep,out) $(ALONE) $(if $(filter 1,$(check)),sh checks/search/adversarial.sh $(backend),\
 	  $(RUNNER) evolve $(backend) $(STAGE) $(call given,shape seed minutes out))
@@ -292,7 +293,7 @@ plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmm
 probe: $(PROBE)
 	@$(call keep,sample) $< $(call given,sample only)
 clean: ## make clean | remove build/
-	@rm -rf build
+	@rm -rf build 2> /dev/null || { echo "build/ cannot be removed: no right to" >&2; exit 2; }
 .PHONY: $(GOALS) $(INNER_GOALS) FORCE
 # Several goals are met one after the other, as they were typed; only what they are built from is made in parallel.
 in_order = $(if $(goals_before),$(eval $(1): | $(lastword $(goals_before))))$(eval goals_before += $(1))

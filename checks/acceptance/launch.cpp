@@ -166,6 +166,11 @@ std::vector<Launched> launches_of(const Subject& subject, const Shape& shape, in
 
 std::string refusal(const Subject& subject, const Shape& shape) { return dry_run(subject, shape, 1, 0).error(); }
 
+std::string not_taken(const Subject& subject, const Shape& shape) {
+  const Ran ran = dry_run(subject, shape, 1, 0);
+  return ran.launched == cudaErrorNotSupported ? "the kernel does not take it: " + ran.message : "";
+}
+
 std::vector<std::string> scales_not_refused(const Subject& subject) {
   constexpr float INFINITE = std::numeric_limits<float>::infinity();
   std::vector<std::string> red;

@@ -82,6 +82,8 @@ class Tensors {
 std::vector<Launched> launches_of(const Subject& subject, const Shape& shape, int multiprocessors = 0);
 // "" where all launches of a call with `shape` are allowed, else why not.
 std::string refusal(const Subject& subject, const Shape& shape);
+// Why the kernel does not take the shape: it launches nothing and returns cudaErrorNotSupported. "" where it takes it.
+std::string not_taken(const Subject& subject, const Shape& shape);
 // A line for each scale that is not positive and finite, and that the stage does not refuse with a line of its own.
 std::vector<std::string> scales_not_refused(const Subject& subject);
 

@@ -153,6 +153,11 @@ CaseResult run_overlap_case(const Subject& subject, const Case& test) {
   result.test = test;
   const std::vector<Pair> pairs = pairs_here(subject);
   const Shape other = std::ranges::find(pairs, test.shape, &Pair::one)->other;
+  for (const Shape& shape : {test.shape, other})
+    if (const std::string why = not_taken(subject, shape); !why.empty()) {
+      result.skipped = true, result.note = why;
+      return result;
+    }
   for (const std::string& line : overlapping_launches(subject, test.shape, other))
     result.problems.push_back({Evidence::race, line});
   result.note = format("beside %d launches of %s", TIMES, text(other).c_str());

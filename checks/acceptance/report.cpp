@@ -64,8 +64,11 @@ void Progress::start(const std::string& what) {
   tenths_ = tenths;
   std::string left = "?";
   if (done_ > 0) left = format("%.0f", seconds_since(begin_) * (cost_ - done_) / done_);
-  std::fprintf(stderr, "%s[%zu/%zu] %s, %zu more after it, about %s s left%s", terminal_ ? "\r\033[K" : "", started_,
-               cases_, what.c_str(), cases_ - started_, left.c_str(), terminal_ ? "" : "\n");
+  const std::string place =
+      cases_ ? format("[%zu/%zu] %s, %zu more after it", started_, cases_, what.c_str(), cases_ - started_)
+             : format("[%zu] %s", started_, what.c_str());
+  std::fprintf(stderr, "%s%s, about %s s left%s", terminal_ ? "\r\033[K" : "", place.c_str(), left.c_str(),
+               terminal_ ? "" : "\n");
   std::fflush(stderr);
 }
 
@@ -101,7 +104,7 @@ Report::Report(const Subject& subject, const AcceptanceOptions& options, std::si
 
 void Report::open_group(Group group) {
   close_group();
-  group_ = group, green_ = seen_ = 0, worst_ = 0;
+  group_ = group, green_ = seen_ = not_run_ = 0, worst_ = 0;
   if (options_.verbose)
     std::printf("\n%s\n%-10s %-16s causal  max diff   of allowed  status  checked\n", TITLES[std::size_t(group)].table,
                 "family", "shape");
@@ -112,8 +115,9 @@ void Report::close_group() {
   const std::string line = format("%s %zu/%zu", TITLES[std::size_t(*group_)].line, green_, seen_);
   if (seen_) summary_ += (summary_.empty() ? "" : ", ") + line;
   if (seen_ && !options_.verbose)
-    std::printf("  %-22s%4zu of %zu%s\n", TITLES[std::size_t(*group_)].line, green_, seen_,
-                worst_ > 0 ? (", the largest error " + of_allowed(worst_) + " of what is allowed").c_str() : "");
+    std::printf("  %-22s%4zu of %zu%s%s\n", TITLES[std::size_t(*group_)].line, green_, seen_,
+                worst_ > 0 ? (", the largest error " + of_allowed(worst_) + " of what is allowed").c_str() : "",
+                not_run_ ? format(", %zu not run", not_run_).c_str() : "");
   std::fflush(stdout);
   group_.reset();
 }
@@ -121,8 +125,9 @@ void Report::close_group() {
 void Report::add(const CaseResult& r) {
   if (!options_.quick && group_ != r.test.group) open_group(r.test.group);
   if (r.skipped) {
-    ++skipped_;
-    std::printf("  not run: %s: %s\n", text(r.test).c_str(), r.note.c_str());
+    ++skipped_, ++not_run_;
+    if (why_not_run_.insert(r.note).second || options_.verbose)
+      std::printf("  not run: %s: %s\n", text(r.test).c_str(), r.note.c_str());
     return;
   }
   outcomes_.push_back({r.test, r.green()});

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace lab {
 // program's work, and is silent.
 class Progress {
  public:
-  Progress(std::size_t cases, double cost, bool plain_lines);
+  Progress(std::size_t cases, double cost, bool plain_lines);  // cases: 0 where time alone ends it
   void start(const std::string& what);
   void finish(double cost);  // of the case that just ended, in the unit of the constructor's total
   void clear();              // takes the updating line away before something else is printed
@@ -51,8 +52,9 @@ class Report {
   AcceptanceOptions options_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::size_t passed_ = 0, failed_ = 0, skipped_ = 0, detailed_ = 0;
-  std::optional<Group> group_;        // whose cases come
-  std::size_t green_ = 0, seen_ = 0;  // of that group
+  std::optional<Group> group_;                      // whose cases come
+  std::size_t green_ = 0, seen_ = 0, not_run_ = 0;  // of that group
+  std::set<std::string> why_not_run_;               // each is said once; verbose=1 says it of each case
   double worst_ = 0;
   std::string summary_;
   std::vector<CaseOutcome> outcomes_;

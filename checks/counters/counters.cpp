@@ -103,6 +103,7 @@ int counters_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "csv", "lines"};
   const KeyValues words(args, KEYS);
   const Shape shape = one_shape(words.get("shape").value_or("1,8,512,64"));
+  const std::size_t lines = words.whole("lines", 1'000'000, 1, 8);
   if (!can_check()) throw BadInput("this binary is not instrumented: nothing counts");
   ExecOptions options;
   options.count = true;
@@ -120,7 +121,7 @@ int counters_command(std::span<char*> args) {
   std::printf("%s%s%s, %s: all %zu blocks executed on the CPU, and counted\n\nThe most expensive lines:\n",
               stage_name(), planted_bug()[0] ? " with " : "", planted_bug(), text(shape).c_str(),
               t.report.counted_blocks.size());
-  print_lines(t.report.counts, std::size_t(std::max(words.number("lines").value_or(8), 1.0f)));
+  print_lines(t.report.counts, lines);
   std::printf("\nIn all:\n");
   for (std::size_t what = 0; what < COUNTED; ++what)
     if (all[what].instructions) std::printf("  %-16s %s\n", name(Counted(what)), figures(all[what]).c_str());

@@ -240,7 +240,7 @@ int fuzz_command(std::span<char*> args) {
   const std::size_t most = values.whole("cases", 1'000'000'000, 1, 1'000'000'000);
   const bool check = wants_check(values);
 
-  Progress progress(most, seconds, false);
+  Progress progress(values.get("cases") ? most : 0, seconds, false);
   std::size_t done = 0, blocks = 0, elements = 0;
   double worst = 0, before = 0;
   for (; done < most && progress.seconds() < seconds; ++done) {

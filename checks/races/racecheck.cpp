@@ -100,10 +100,14 @@ class RaceReport {
   std::map<std::string, std::string> failures_;  // what is said -> what the launch waits for, if it hung
   std::set<std::string> hangs_;                  // of findings
   bool refused_ = false;
-  int launches_ = 0, failed_ = 0;
+  int launches_ = 0, failed_ = 0, not_taken_ = 0;
 };
 
 void RaceReport::add(const Ran& t, Schedule schedule) {
+  if (t.launched == cudaErrorNotSupported) {
+    ++not_taken_;
+    return;
+  }
   ++launches_;
   failed_ += !t.ok();
   if (!t.ok()) failures_.emplace("launch failed: " + t.message, waits_of(t.report.hang));
@@ -146,10 +150,14 @@ int RaceReport::finish(const std::string& how) const {
   const std::string summary =
       format("%s%s%s: %zu finding%s in %d launches%s (%s)", stage_name(), *planted_bug() ? " with " : "", planted_bug(),
              all_.size(), all_.size() == 1 ? "" : "s", launches_,
-             failed_ ? format(", of which %d failed", failed_).c_str() : "", how.c_str());
+             ((failed_ ? format(", of which %d failed", failed_) : "") +
+              (not_taken_ ? format(", and %d that the kernel does not take", not_taken_) : ""))
+                 .c_str(),
+             how.c_str());
   std::printf("%s\n", summary.c_str());
   record("remark", summary);
-  return red();
+  if (launches_ == 0) std::printf("no launch was checked: the kernel takes none of these shapes\n");
+  return red() || launches_ == 0;
 }
 
 }  // namespace

@@ -15,19 +15,37 @@ is_in() { case " $2 " in *" $1 "*) return 0 ;; esac; return 1; }
 # --- words ---
 PROGRAMS="JOBS CXX CXXFLAGS NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON SANITIZE MAKE MAKEFLAGS SHELL"  # run as they are given
 saying() { is_in predict "$goals" && fail "predict takes it as say='...', as in make predict n=1 say='row % 16 < 4'"; }
-words_of() {  # of a goal that would otherwise ignore a word in silence
-  case $1 in
-    exercise) echo n again all ;; hint|try) echo n ;; predict) echo n say ;; solution) echo n give-up ;;
-    check) echo file args include quick seconds ;; grade) echo json seed assigned ;; probe) echo what sample only ;; *) return 1 ;;
-  esac
+# The words of the goals, as their lines of `make help` have them; nothing where one is none of those: then any word is right.
+words_of() {
+  awk -v goals="$1" '
+    sub(/.*## make /, "") {
+      words = ""
+      for (rest = $0; match(rest, /[a-z-]+=/); rest = substr(rest, RSTART + RLENGTH)) words = words " " substr(rest, RSTART, RLENGTH - 1)
+      sub(/ \| .*/, ""); n = split($0, tokens, /[ |]/)
+      for (i = 1; i <= n; i++) of[tokens[i]] = of[tokens[i]] words
+    }
+    END {
+      of["help"]; if (!(n = split(goals, goal, " "))) exit
+      for (i = 1; i <= n; i++) { if (!(goal[i] in of)) exit; all = all of[goal[i]] }
+      print all " backend bugs"
+    }' Makefile
 }
-idle=$goals; taken=
-for goal in $goals; do taken="$taken $(words_of $goal)" || idle=; done
+taken=$(words_of "$goals")
+[ "$MAKELEVEL" = 0 ] || taken=${taken:+"$taken stage full verbose"}  # of make -C stages/NAME, and of make test for its pieces
 for word in $typed; do
-  is_in "$word" "$WORDS $PROGRAMS" || case $word in -*) ;; *) saying; fail "$word= means nothing here; the words are $WORDS" ;; esac
-  [ -z "$idle" ] || is_in "$word" "$taken backend bugs $PROGRAMS" || case $word in -*) ;; *) fail "make $(one "$goals") takes no $word=; its words are"$taken ;; esac
+  case $word in -*) continue ;; esac
+  is_in "$word" "$WORDS $PROGRAMS" || { saying; fail "$word= means nothing here; the words are $WORDS"; }
+  [ -z "$taken" ] || is_in "$word" "$taken $PROGRAMS" || fail "make $(one "$goals") takes no $word=; its words are$taken"
 done
-case $JOBS in ''|*[!0-9]*|0*) fail "JOBS=$JOBS: must be a whole number of at least 1" ;; esac
+for word in full verbose quick new again all record check; do
+  eval "value=\${$word:-1}"
+  case $value,$goals in 1,*|quick,*sanitize*) ;; *) fail "$word=$value: it is 1, or not given" ;; esac
+done
+for word in seconds cases rounds; do
+  eval "value=\${$word:-1}"
+  case $value in *[!0-9]*|0*|??????????*) fail "$word=$value: must be a whole number from 1 to 999999999" ;; esac
+done
+case $JOBS in ''|*[!0-9]*|0*|?????*) fail "JOBS=$JOBS: must be a whole number from 1 to 9999" ;; esac
 case ${SANITIZE:-quick} in quick|whole) ;; *) fail "SANITIZE is for make sanitize" ;; esac
 [ -z "$bug" ] || [ -n "$stage" ] || fail "bug=$bug needs stage=NAME; see 'make list'"
 [ -z "$bug" ] || ! is_in profile "$goals" || fail "profile takes no bug="
@@ -56,8 +74,12 @@ fi
 if is_in bits "$goals" && [ "$record" = 1 ] && [ "$backend$stage$quick" != gpu ]; then
   fail "record=1 writes what a GPU computes, of all cases of all stages: with backend=gpu, without stage= and quick="
 fi
+for goal in $goals; do
+  is_in "$goal" "help list show-bug" || { mkdir -p build 2> /dev/null && [ -w build ] && [ -w . ]; } || fail "make $goal writes into $PWD/build, and has no right to"
+done
 if [ -n "$bugs" ]; then
   [ -d "$bugs" ] || fail "bugs=$bugs: there is no such folder"
+  set +f; for file in "$bugs" "$bugs"/* "$bugs"/*/*; do [ ! -e "$file" ] || [ -r "$file" ] || fail "bugs=$bugs: $file cannot be read"; done; set -f
   mkdir -p build; ln -sfn "$(realpath "$bugs")" build/outside-bugs; export LAB_BUGS=build/outside-bugs
 fi
 
@@ -102,8 +124,9 @@ if [ $backend = gpu ]; then
 fi
 
 # --- stages ---
-OWN="test racecheck counters trace run fuzz resources bench profile" own=
-BACKWARD="test racecheck bits reproduce-bug show-bug edit-bug save-bug check-harness run bench resources"
+OWN="test racecheck counters trace run fuzz resources bench profile" own= kind=
+# On a GPU bits, too: the CPU's logf is not a GPU's: no record of a backward stage holds for both.
+BACKWARD="test racecheck$([ $backend = cpu ] || echo ' bits') reproduce-bug show-bug edit-bug save-bug check-harness run bench resources"
 # A kernel of one's own is a folder with a kernel.cu and a stage.conf.
 folder=${stage%/}
 if [ -n "$folder" ] && [ -f "$folder/kernel.cu" ]; then
@@ -112,7 +135,9 @@ if [ -n "$folder" ] && [ -f "$folder/kernel.cu" ]; then
   if [ "$(dirname "$where")" = "$home" ]; then stage=$(basename "$where")
   else
     [ -f "$folder/stage.conf" ] || fail "stage=$stage: $folder has no stage.conf"
+    for file in kernel.cu stage.conf; do [ -r "$folder/$file" ] || fail "stage=$stage: $folder/$file cannot be read"; done
     [ -z "${bug:-}" ] || fail "$folder is a kernel of your own and has no bugs"
+    ! grep -q '^pass="backward"' "$folder/stage.conf" || { kind='backward '; OWN="test racecheck run fuzz resources bench"; }
     own=$folder; say OWN "$folder"; say STAGE "own/$(printf %s "$where" | cksum | cut -d' ' -f1)/$(basename "$where")"
     say target_own "$(sed -n 's/^target="\([^"]*\)".*/\1/p' "$folder/stage.conf")"; say needs_own "$(sed -n 's/^needs="\([^"]*\)".*/\1/p' "$folder/stage.conf")"
     stage=
@@ -124,7 +149,7 @@ set +f
 ladder=$(sh checks/scripts/ladder.sh resolve)
 case $ladder in *"ERROR "*) fail "${ladder##*ERROR }" ;; esac
 for goal in $goals; do
-  case $goal in */*) ;; *) [ -z "$own" ] || is_in "$goal" "$OWN" || fail "make $goal is for stages of the ladder; for a kernel of your own there are: $OWN" ;; esac
+  case $goal in */*) ;; *) [ -z "$own" ] || is_in "$goal" "$OWN" || fail "make $goal is for stages of the ladder; for a ${kind}kernel of your own there are: $OWN" ;; esac
 done
 if [ -n "$stage" ] && [ -z "$bug" ] && printf '%s\n' "$ladder" | grep -qx STAGE=; then
   pairs=$(printf '%s\n' "$ladder" | sed -n 's/^PAIRS=//p' | tr '|' ' ')

@@ -23,14 +23,14 @@ edit() {  # STAGE BUG
     cmp -s $dir/base.cu $source || die "$dir/kernel.cu holds unsaved work on an older $source; move it away, and begin anew"
     going=" (unsaved work goes on)"
   else
-    mkdir -p $dir; cp $source $dir/base.cu; rm -f $dir/rejected
+    mkdir -p $dir && cp $source $dir/base.cu && rm -f $dir/rejected || exit 2
     if [ "$new" = 1 ]; then
       cp $source $dir/begun.cu; printf 'plants: \npredicted: \n' > $dir/head
     else
       head_of "$patch" > $dir/head
       patch -F0 -s -r $dir/rejected -o $dir/begun.cu $source "$patch" > /dev/null || echo "$patch: what no longer applies is not in the copy: $dir/rejected"
     fi
-    cp $dir/begun.cu $dir/kernel.cu
+    cp $dir/begun.cu $dir/kernel.cu || exit 2
   fi
   echo "$dir/kernel.cu$going: edit it, and $dir/head"
   if [ -n "${EDITOR:-}" ] && [ -t 0 ] && [ -t 1 ]; then
@@ -47,7 +47,8 @@ save() {  # STAGE BUG
   { head_of $dir/head; echo; cat $dir/diff; } > $dir/new.patch
   for key in plants predicted; do grep -q "^$key: ." $dir/head || die "$dir/head: the head has no \`$key:\`"; done
   sh checks/scripts/patched.sh $dir/new.patch > /dev/null || exit 2
-  mkdir -p "$(dirname "$patch")"; cp $dir/new.patch "$patch"; cp $dir/kernel.cu $dir/begun.cu
+  mkdir -p "$(dirname "$patch")" && cp $dir/new.patch "$patch.new" && mv "$patch.new" "$patch" || { rm -f "$patch.new"; exit 2; }
+  cp $dir/kernel.cu $dir/begun.cu
   echo "$patch is written"
   for also in "stages/$1/bugs/$2.cpp" "writeups/bugs/$2.md"; do [ -r "$also" ] || echo "still missing: $also"; done
   echo "then: make stage=$stage show-bug bug=$2; make stage=$stage reproduce-bug bug=$2"

@@ -23,7 +23,6 @@ case $file in -*) file=./$file ;; esac
 [ -s "$file" ] || say "$file is empty"
 LC_ALL=C grep -qI . "$file" || say "$file is no text"
 seconds=${seconds:-60}
-case $seconds in *[!0-9]* | 0*) say "seconds=$seconds is no number of seconds; 1 and more are allowed" ;; esac
 set -f  # a * in a word stays one
 folders=
 for folder in ${include:-}; do

@@ -5,7 +5,7 @@ set -u
 patch=$1
 source=$(sed -n 's,^--- a/,,p' "$patch" | head -1)
 [ -n "$source" ] || { echo "$patch cannot be read, or names no file behind \`--- a/\`" >&2; exit 2; }
-errors=$(mktemp) || exit 2; trap 'rm -f "$errors"' EXIT
+errors=$(mktemp) || exit 2; trap 'rm -f "$errors"' EXIT; trap 'exit 130' INT TERM
 one=$(printf '\001') two=$(printf '\002')
 # GNU patch gets a marked patch: a line that it adds ends in its number, and one that it removes is added again with a mark. So its
 # output has every line of the source in order, and tells where each line stands.
@@ -17,7 +17,7 @@ awk -v one="$one" -v two="$two" '
   /^\+/ { text = text $0 one NR "\n"; new++; next }
   /^\\/ { next }
   { text = text " " substr($0, 2) "\n"; old++; new++ }
-  END { flush() }' "$patch" | patch -F0 -s -r - -o - "${2:-$source}" 2> "$errors" | awk -v one="$one" -v two="$two" -v patch="$patch" -v source="$source" '
+  END { flush() }' "$patch" | patch -F0 -s --read-only=ignore -r - -o - "${2:-$source}" 2> "$errors" | awk -v one="$one" -v two="$two" -v patch="$patch" -v source="$source" '
   substr($0, length($0)) == two { n++; next }
   { mark = index($0, one) }
   mark { file = patch; number = substr($0, mark + 1); $0 = substr($0, 1, mark - 1) }

@@ -33,9 +33,17 @@ one() {
   known=$(for arch in 75 80 86 89 90 100 120; do [ $arch -lt "$oldest" ] || nvcc --list-gpu-code | grep -x sm_$arch; done)
   case $target in *a) ;; *) archs="$target sm_90 $(echo "$known" | sed -n '1p;$p')" ;; esac
   archs=$(printf '%s\n' $archs | awk '!seen[$0]++')
+  ptx=; ! grep -q grid_dependency_wait "$source" || ptx="-no-compress -gencode arch=compute_${target#sm_},code=compute_${target#sm_}"
   nvcc -std=c++20 -O3 -fmad=false -fatbin -Xptxas -v -I. -o "$base.fatbin" "$source" \
-    $(for arch in $archs; do echo -gencode "arch=compute_${arch#sm_},code=$arch"; done) > "$base.log" 2>&1 ||
+    $(for arch in $archs; do echo -gencode "arch=compute_${arch#sm_},code=$arch"; done) $ptx > "$base.log" 2>&1 ||
     { echo "red $stage: nvcc refuses it for one of" $archs: "$(grep -m1 -E 'error|fatal' "$base.log")"; return; }
+  # Begun before the kernel before it has ended, it reads nothing by ld.global.nc: common/ptx/grid_dependency.cuh says why.
+  [ -z "$ptx" ] || LC_ALL=C grep -aE "^\.?[a-z.]*entry|griddepcontrol|ld\.global\.nc" "$base.fatbin" | awk -v stage="$stage" '
+    /\.entry/ { kernel = $NF; sub(/\(.*/, "", kernel) } /griddepcontrol\.wait/ { waits[kernel]; all++ } /ld\.global\.nc/ { nc[kernel]++ }
+    END {
+      for (kernel in waits) if (kernel in nc) print "red " stage ": " kernel " reads " nc[kernel] " times by ld.global.nc"
+      if (!all) print "red " stage ": no griddepcontrol.wait is in its PTX"
+    }' | c++filt -p
   launched "$1" > "$base.smem"
   sed -n "s/.*Compiling entry function '\([^']*\)'.*/\1/p" "$base.log" | names > "$base.names"
   awk -v stage="$stage" -v target="$target" -v limit="$limit" -v registers="$(of_conf registers)" -v smem="$(of_conf smem)" \

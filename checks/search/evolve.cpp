@@ -4,9 +4,12 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "checks/acceptance/format.hpp"
+#include "checks/acceptance/report.hpp"
 #include "checks/acceptance/whole_file.hpp"
 #include "checks/bench/shapes.hpp"
 #include "checks/runner/commands.hpp"
@@ -51,13 +54,16 @@ class Search {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(minutes);
     const auto time_left = [&] { return std::chrono::steady_clock::now() < end; };
     bool ideas = true;
+    progress_.emplace(0, 60.0 * double(minutes), true);
     for (int number = 0; ideas && time_left(); ++number) {
       std::vector<Candidate> children = generation(number);
       ideas = !children.empty();
+      step(format("builds %zu candidates", children.size()));
       build(children);
       for (Candidate& c : children)
-        if (time_left()) measure(c);
+        if (time_left()) step("tries " + c.id), measure(c);
     }
+    progress_->clear();
     if (!ideas) std::printf("no untried pair of tunables is left\n");
     std::printf("%s, %s: %s%s\n", stage_.c_str(), word_.c_str(),
                 summary(candidates_, elite_, timed_ ? "us" : "us by the model, not measured").c_str(), path_.c_str());
@@ -66,6 +72,11 @@ class Search {
   }
 
  private:
+  void step(const std::string& what) {
+    const double now = progress_->seconds();
+    progress_->finish(now - std::exchange(before_, now)), progress_->start(what);
+  }
+
   std::string dir(const Candidate& c) const { return "build/" + backend_ + "/" + stage_ + "/evolve-" + c.id; }
 
   // The runner's command on a kernel; timeout(1) hands the signal of its parent's death on to all that it started.
@@ -120,6 +131,7 @@ class Search {
     log_ += problem_ + row(c, start_) + "\n";
     write_whole(path_, log_, "out");
     const std::string time = c.us.empty() ? "" : format("%9.3f us%s", c.time(), timed_ ? "" : " by the model");
+    progress_->clear();
     std::printf("%4zu %s %-9s %s %s: %s\n", candidates_.size(), c.id.c_str(), c.verdict.c_str(), time.c_str(),
                 difference(start_, c.setting).c_str(), c.reason.c_str());
     std::fflush(stdout);
@@ -166,6 +178,8 @@ class Search {
   Elite elite_;
   std::set<std::string> known_;
   int validations_ = 0;
+  std::optional<Progress> progress_;
+  double before_ = 0;  // when the last step began
 };
 
 }  // namespace

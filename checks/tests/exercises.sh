@@ -27,6 +27,10 @@ sed -i 's/as it was/as it is/' k.cu
 has "a patch that is too old" "$( (patched b.patch) 2>&1)" "b.patch no longer applies to k.cu"
 cd "$root" || exit 2
 
+# A call that is interrupted leaves nothing behind.
+mkdir "$tmp/i"; TMPDIR=$tmp/i sh -c '. checks/exercises/learn/functions.sh; kill -TERM $$; :' 2> /dev/null
+is "an interrupted call's files" "$(ls "$tmp/i")" ""
+
 # A source that reaches for the checks.
 given='#include "common/tile.cuh"'
 refused() { lines "$given" > "$tmp/g"; lines "$1" > "$tmp/s"; awk -v shown=k.cu -f $learn/code.awk -f $learn/guard.awk pass=1 "$tmp/g" pass=2 "$tmp/s"; }
@@ -140,6 +144,7 @@ is "a number that is wrong" "$(n=$n say=$((right + 1)) ex predict)" "not right; 
 has "a number that is right" "$(n=$n say=$right ex predict)" "right."
 echo "$number sai" >> work/state.txt  # cut short, as by a full disk
 printf 'Because.\n' >> work/01/ANSWERS.md
+has "grades without a place" "$(assigned=1 json=no/out.json ex grade)" "json=no/out.json cannot be written"
 graded=$(assigned="1,$n" seed=7 json=out.json ex grade)
 has "not handed in" "$graded" "RED, not handed in: work/01/kernel.cu is missing, or as it was handed out"
 has "the second attempt was right" "$graded" "attempt 2 of 2"

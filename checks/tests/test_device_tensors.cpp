@@ -1,4 +1,4 @@
-// Tensors between canaries: what they say of a write that should not have been.
+// Tensors between canaries: what they say of a write that should not have been; and the arguments of a launch.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -6,8 +6,13 @@
 #include <vector>
 
 #include "checks/acceptance/device_tensors.hpp"
+#include "common/attention.hpp"
 
 using namespace lab;
+
+namespace {
+void nothing() {}
+}  // namespace
 
 TEST_CASE("device tensors: the values come back, and a write past either end is damage") {
   std::vector<fp16> values;
@@ -23,4 +28,13 @@ TEST_CASE("device tensors: the values come back, and a write past either end is 
   CHECK(damage == "3 elements before its start");
   before.fetch(damage), after.fetch(damage);
   CHECK(damage == "0 elements past its end");
+}
+
+TEST_CASE("arguments of a launch: an error that an older call has returned is not the launch's") {
+  const DeviceTensor tensor(64);
+  half* const t = tensor.data();
+  REQUIRE(cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, -1) != cudaSuccess);
+  REQUIRE(cudaPeekAtLastError() != cudaSuccess);
+  CHECK(check({t, t, t, t, {1, 1, 1, 64, false}}) == cudaSuccess);
+  CHECK(cudaGetLastError() == cudaSuccess);
 }

@@ -45,19 +45,20 @@ eval "$(sed -n '/^words_of() {/,/^}/p' checks/scripts/begin.sh)"
 call() {  # GOAL WORD...: the goal's recipe, with all words evil but those that it must find to come that far; then really, on the CPU
   goal=$1; shift
   set -- "$goal" "$@"
-  for word in $(words_of "$goal" || echo "$words"); do
+  for word in $(words_of "$goal"); do
     case " $* $word= " in *" $word="*" $word="*) ;; *) case $word in
-      stage|n|bug|bugs|backend|what|full|again|new|give-up|record|quick|name|check) ;;
+      stage|n|bug|bugs|backend|what|full|verbose|again|all|new|give-up|record|quick|check|seconds|cases|rounds) ;;
       *) set -- "$@" "$word=$evil" ;; esac ;; esac
   done
   PATH=$work/gpu:$PATH timeout 60 $MAKE -n backend=gpu "$@" > "$work/out" 2> "$work/err"  # a program may quote a word on standard error
-  if grep -qF "$trap_file" "$work/out"; then bad=$((bad + 1)); echo "make $goal pastes a word into its recipe: $(grep -m1 -F "$trap_file" "$work/out" | cut -c1-160)"; else good=$((good + 1)); fi
+  if ! [ -s "$work/out" ]; then fail "make $goal comes to no recipe"
+  elif grep -qF "$trap_file" "$work/out"; then bad=$((bad + 1)); echo "make $goal pastes a word into its recipe: $(grep -m1 -F "$trap_file" "$work/out" | cut -c1-160)"; else good=$((good + 1)); fi
 }
 for goal in $goals; do
   case $goal in
     exercise|predict|try|hint|solution) call $goal n=1 ;;
     probe) for what in wmma mma ex2; do call probe what=$what; done ;;
-    grade|list|help|clean|writeups|plots) call $goal ;;
+    grade|list|help|clean|check|unit|writeups|plots) call $goal ;;
     *) call $goal stage=v1 ;;
   esac
 done
@@ -116,9 +117,34 @@ for case in "$work/none.cu|there is no such file" "$work|is a directory" "$work/
   "-none|there is no such file" "$work/wrong.cu|is not read: g++ refuses it" "$work/main/nomain.cu|has no main()" "$work/cub.cu|is not read: 1 of"; do
   refuse "${case#*|}" $MAKE backend=cpu check file="${case%|*}"
 done
-refuse "seconds=0" $MAKE backend=cpu check file=$work/cub.cu seconds=0
+refuse "seconds=0: must be" $MAKE backend=cpu check file=$work/cub.cu seconds=0
 refuse "takes no stage=" $MAKE backend=cpu check stage=v1 file=$work/cub.cu
 rm -r "$work"/*.cu "$work/main"
+# A word that a goal would ignore, a switch that is neither, a number that is none.
+refuse "make test takes no causal=; its words are stage full verbose bug" $MAKE stage=v1 backend=cpu test causal=1
+refuse "make clean takes no stage=" $MAKE stage=v1 clean
+refuse "make bits takes no n=" $MAKE backend=cpu bits n=1
+accept $MAKE -C stages/v1_scalar backend=cpu list
+for word in full verbose; do refuse "$word=yes: it is 1, or not given" $MAKE stage=v1 backend=cpu test $word=yes; done
+refuse "quick=0: it is 1, or not given" $MAKE backend=cpu check file=$work/none.cu quick=0
+refuse "check=no: it is 1, or not given" $MAKE backend=cpu plots check=no
+refuse "seconds=9999999999: must be a whole number from 1 to 999999999" $MAKE stage=v1 backend=cpu fuzz seconds=9999999999
+refuse "cases=-5: must be a whole number" $MAKE backend=cpu sanitize cases=-5
+refuse "lines=no: must be a whole number" $MAKE stage=v2d backend=cpu counters lines=no
+refuse "at most 18 digits" $MAKE backend=cpu grade assigned=1 seed=1234567890123456789
+refuse "no exercise '-1'" $MAKE backend=cpu hint n=-1
+refuse "a backward stage has no bits" $MAKE stage=b1 backend=cpu bits
+# A machine without patch, on which another apt-get is at work: it is waited for.
+mkdir "$work/apt"; for one in sh id env dirname cut make addr2line; do ln -s "$(command -v $one)" "$work/apt"; done
+printf '#!/bin/sh\nexec "$@"\n' > "$work/apt/sudo"; printf '#!/bin/sh\necho 12\n' > "$work/apt/g++"
+printf '#!/bin/sh\ncase $* in *DPkg::Lock::Timeout=*) /bin/ln -sf /bin/true "%s/patch" ;; *) echo Could not get lock >&2; exit 100 ;; esac\n' "$work/apt" > "$work/apt/apt-get"
+chmod +x "$work"/apt/sudo "$work"/apt/g++ "$work/apt/apt-get"; says "setup: installing patch" env PATH="$work/apt" sh common/setup.sh sh -c :
+rm -r "$work/apt"
+# A tree in which nothing can be built.
+mkdir "$work/tree"; for one in Makefile checks common reference stages; do ln -s "$PWD/$one" "$work/tree"; done; : > "$work/tree/build"
+for goal in exercise "stage=v1 test" "stage=v2c5 edit-bug bug=ldm"; do refuse "has no right to" sh -c "cd '$work/tree' && $MAKE backend=cpu $goal"; done
+accept sh -c "cd '$work/tree' && $MAKE list"
+rm -r "$work/tree"
 refuse "no stage 'v2bb'" $MAKE stage=v2bb test
 refuse "make list" $MAKE stage=nothing reproduce-bug
 refuse "a backward stage has no counters" $MAKE stage=b1 backend=cpu counters
@@ -134,7 +160,7 @@ refuse "warp7_nan" $MAKE stage=v2b reproduce-bug bug=warp7
 refuse "casual= means nothing" $run q=$work/good.npy $tensors out=$work/o.npy casual=1
 refuse "needs stage=NAME" $MAKE backend=cpu bug=ldm reproduce-bug
 refuse "takes no bug=" $MAKE stage=v2b backend=cpu bug=warp7_nan profile
-refuse "whole number" $MAKE JOBS=abc stage=v1 backend=cpu test
+for jobs in abc 0 99999; do refuse "must be a whole number from 1 to 9999" $MAKE JOBS=$jobs stage=v1 backend=cpu test; done
 refuse "which stage" $MAKE backend=cpu run
 refuse "which stage" $MAKE backend=cpu trace
 refuse "from 0 to 63" $MAKE stage=v2d backend=cpu trace tile=64
@@ -143,7 +169,7 @@ refuse "minutes=0: must be a whole number from 1" $MAKE stage=v3b backend=cpu ev
 refuse "try needs n=NUMBER" $MAKE backend=cpu try
 refuse "no exercise '999'" $MAKE backend=cpu hint n=999
 refuse "a number is given as n=, as in make exercise n=7" $MAKE backend=cpu exercise 7
-refuse "make grade takes no n=; its words are json seed assigned" $MAKE backend=cpu grade n=5
+refuse "make grade takes no n=; its words are assigned json seed" $MAKE backend=cpu grade n=5
 refuse "no exercise '999'" $MAKE backend=cpu grade assigned='1 999'
 refuse "seed=x: must be a whole number" $MAKE backend=cpu grade seed=x
 refuse "nothing is predicted: make predict n=1 say='RULE'" $MAKE backend=cpu predict n=1
@@ -207,6 +233,9 @@ sed -i "s/v1_scalar/v9_new/g" stages/v9_new/Makefile stages/v9_new/bugs/*.patch
 sed -i 's/^idea=.*/idea="known to a test alone"/' stages/v9_new/stage.conf; rm -rf stages/v9_new/exercises stages/v9_new/bugs/*.exercise
 says "known to a test alone" $MAKE list
 says "edit it, and build/edit/v9_new-twice/head" $MAKE stage=v9 edit-bug bug=twice new=1
+mv build/edit build/kept; : > build/edit
+refuse "build/edit" $MAKE stage=v2c5 edit-bug bug=ldm
+rm build/edit; mv build/kept build/edit
 sed -i 's/visible ? s \* scale :/visible ? s * scale * scale :/' build/edit/v9_new-twice/kernel.cu
 refuse "the head has no" sh -c "printf 'plants: the scale twice\n' > build/edit/v9_new-twice/head; $MAKE stage=v9 save-bug bug=twice"
 printf 'plants: the scale twice\npredicted: softmax(scale^2 Q K^T) V\nalso: v8\n' > build/edit/v9_new-twice/head
@@ -225,7 +254,14 @@ refuse "twice.patch no longer applies to stages/v9_new/kernel.cu" sh checks/scri
 mkdir "mine"; cp stages/v1_scalar/kernel.cu mine; refuse "mine has no stage.conf" $MAKE stage=mine test
 cp stages/v1_scalar/stage.conf mine
 accept $MAKE backend=cpu stage=mine run q="$work/good.npy" k="$work/good.npy" v="$work/good.npy" out="$work/mine-out.npy"
+# A shape that it does not take is skipped and counted, not red: of cases, overlapping launches and the race check.
+sed -i 's/^  return D == 64 ? launch<64>(args) : .*/  if (D == 128) lab::refuse("no D = 128 here");\n  return D == 64 ? launch<64>(args) : cudaErrorNotSupported;/' mine/kernel.cu
+own=$(ls -d build/cpu/own/*/mine); accept $MAKE backend=cpu stage=mine $own/fixed/kernel.so $own/checked/kernel.so
+says "24 passed, 0 failed, 56 skipped" build/cpu/runner $own/fixed/kernel.so test cheapest=80
+says "the kernel does not take" build/cpu/runner $own/checked/kernel.so racecheck short=1
 refuse "the nearest are" $MAKE stage=xmine test
+mkdir back; cp stages/b1_two_kernels/kernel.cu stages/b1_two_kernels/stage.conf back
+for goal in counters trace; do refuse "$goal is for stages of the ladder; for a backward kernel of your own" $MAKE backend=cpu stage=back $goal; done
 refuse "show-bug is for stages of the ladder" $MAKE stage=mine show-bug
 refuse "is a kernel of your own and has no bugs" $MAKE stage=mine bug=ldm test
 mkdir -p ../words-outside/v1_scalar

@@ -188,8 +188,9 @@ grade_one() {  # a line: number|name|kind|prediction|tries|hints|points|passed|s
   look=
 }
 grade() {
+  unwritten=
   seed=${seed:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} grading=1
-  case $seed in *[!0-9]*) fail "seed=$seed: must be a whole number" ;; esac
+  case $seed in *[!0-9]*|???????????????????*) fail "seed=$seed: must be a whole number of at most 18 digits" ;; esac
   mkdir -p work; touch $state
   set -f; set -- $(printf '%s' "$assigned" | tr ',' ' '); set +f
   if [ -z "$assigned" ]; then  # what is laid out, or anything was done of: it counts whether it was handed in or not
@@ -205,21 +206,23 @@ grade() {
     answers_sheet > "$tmp/sheet"
     [ ! -f "$dir/ANSWERS.md" ] || cmp -s "$tmp/sheet" "$dir/ANSWERS.md" || { echo; cat "$dir/ANSWERS.md"; } >> "$tmp/answers"
   done
-  [ -z "$json" ] || tr -c ' -~\n' '?' < "$tmp/grades" | awk -F'|' '
+  [ -z "$json" ] || {
+    tr -c ' -~\n' '?' < "$tmp/grades" | awk -F'|' '
     function quoted(text) { gsub(/[\\"]/, "\\\\&", text); return "\"" text "\"" }
     BEGIN { print "{\"tests\": [" }
     { how = $9; for (i = 10; i <= NF; i++) how = how "|" $i
       sub(/  \[LOOK.*/, "", how); sub(/ $/, "", how); if ($4 != "-") how = how "; prediction: " $4
       printf "%s  {\"number\": %s, \"name\": %s, \"score\": %d, \"max_score\": 10, \"output\": %s}", \
         (NR > 1 ? ",\n" : ""), quoted($1), quoted($2), $7, quoted(how) }
-    END { print "\n]}" }' > "$json"
+    END { print "\n]}" }' > "$json.new" && mv "$json.new" "$json"
+  } 2> /dev/null || { rm -f "$json.new"; echo "json=$json cannot be written" >&2; unwritten=2; }
   awk -F'|' -v seed="$seed" -v took=$(($(date +%s) - began)) '
     BEGIN { form = "%-4s %-36s %-11s %-20s %-5s %-5s %6s  %s\n"; printf form, "n", "name", "kind", "prediction", "tries", "hints", "points", "" }
     { how = $9; for (i = 10; i <= NF; i++) how = how "|" $i; sub(/ $/, "", how); points += $7; red += !$8
       printf form, $1, $2, $3, $4, $5, $6, $7, ($8 ? "" : "RED, ") how }
     END { print points " of " 10 * NR " points\nseed " seed ", " took " s"; exit red > 0 }' "$tmp/grades"; status=$?
   cat "$tmp/answers"
-  return $status
+  return ${unwritten:-$status}
 }
 
 case $goal in

@@ -5,7 +5,7 @@ learn=checks/exercises/learn
 newline='
 '
 tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
+trap 'rm -rf "$tmp"' EXIT; trap 'exit 130' INT TERM
 mkdir -p build/logs
 fail() { printf '%s\n' "$*" >&2; exit 2; }
 
@@ -54,7 +54,7 @@ block() {  # KEY NUMBER: a block's text
 # Sets what is known of it: n name kind minutes after exercise own, number dir base stage short bug backward handed file ...
 find_exercise() {  # NUMBER or NAME
   line=$(index | word=$1 awk -F'|' "$slug_awk"'
-    BEGIN { word = slug(ENVIRON["word"]) } word ~ /^[0-9]+$/ ? $1 + 0 == word + 0 : $8 == word { print; exit }')
+    BEGIN { word = ENVIRON["word"]; name = slug(word) } word ~ /^[0-9]+$/ ? $1 + 0 == word + 0 : $8 == name { print; exit }')
   [ -n "$line" ] || fail "no exercise '$1'; make exercise lists them"
   take "$line"
 }
