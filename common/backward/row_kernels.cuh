@@ -44,13 +44,13 @@ __global__ void __launch_bounds__(ROW_THREADS)
   find_row_terms<M, D>(out, dout, v, L, terms, bounds, dq_sum, S);
 }
 
-// --- behind: gradients from sums, which lie as a warpgroup has them: a tile is two parts of 64 x 64,
-// at D = 64 one below the other, at D = 128 side by side; a part is [8 columns after 8][thread][4 accumulators] ----------
+// --- behind: gradients from sums, which lie as a warpgroup has them: a tile is two squares of 64 x 64,
+// at D = 64 one below the other, at D = 128 side by side; a square is [8 columns after 8][thread][4 accumulators] --------
 
-inline constexpr int DQ_ROWS = 64, DQ_COLS = 64, DQ_SIZE = DQ_ROWS * DQ_COLS;  // of a part, which a warpgroup makes
-inline constexpr int DQ_PARTS = 2;                                             // of a tile
+inline constexpr int DQ_ROWS = 64, DQ_COLS = 64, DQ_SIZE = DQ_ROWS * DQ_COLS;  // of a square, which a warpgroup makes
+inline constexpr int DQ_SQUARES = 2;                                           // of a tile
 
-// The sums of `count` parts, `stride` floats apart, each of two vectors that are `step` vectors apart.
+// The sums of `count` blocks' parts of a square, `stride` floats apart: of each two vectors, `step` vectors apart.
 __device__ __forceinline__ void add_parts(float4 (&sum)[2], const float* parts, int step, int count,
                                           std::size_t stride) {
 #pragma unroll 4
@@ -62,7 +62,7 @@ __device__ __forceinline__ void add_parts(float4 (&sum)[2], const float* parts, 
     }
 }
 
-// By the 128 threads of a part: all of it, as they hold it.
+// By the 128 threads of a warpgroup: its accumulators, as it holds them.
 template <int EIGHTS>
 __device__ __forceinline__ void store_part(float* part, const float (&d)[EIGHTS][4]) {
 #pragma unroll
@@ -70,11 +70,11 @@ __device__ __forceinline__ void store_part(float* part, const float (&d)[EIGHTS]
     *reinterpret_cast<float4*>(part + n * 4 * 128) = make_float4(d[n][0], d[n][1], d[n][2], d[n][3]);
 }
 
-// By the 128 threads of a part: 16 of its 64 columns, from the first-th 8 on, scaled, rounded, and in place in `to`, a head's
-// [S][D]; the part begins there at this row and column.
+// By 128 threads: 16 of a square's 64 columns, from the first-th 8 on, scaled, rounded, and in place in `to`, a head's [S][D];
+// the square begins there at this row and column.
 template <int D>
-__device__ __forceinline__ void round_part(const float* parts, int count, std::size_t stride, int first, half* to,
-                                           int row, int column, int S, float scale) {
+__device__ __forceinline__ void round_square(const float* parts, int count, std::size_t stride, int first, half* to,
+                                             int row, int column, int S, float scale) {
   const int thread = threadIdx.x % 128;
   float4 sum[2] = {};
   add_parts(sum, parts + (first * 128 + thread) * 4, 128, count, stride);
@@ -87,8 +87,8 @@ __device__ __forceinline__ void round_part(const float* parts, int count, std::s
   }
 }
 
-// The same where the part is the transpose: 16 rows of `to`. A thread takes two neighbours of each row, which are in two
-// rows of the part.
+// The same where the square is the transpose: 16 rows of `to`. A thread takes two neighbours of each row, which are in two
+// rows of the square.
 template <int D>
 __device__ __forceinline__ void round_transposed(const float* parts, int count, std::size_t stride, int first, half* to,
                                                  int row, int column, int S, float scale) {
@@ -103,17 +103,17 @@ __device__ __forceinline__ void round_transposed(const float* parts, int count, 
     store2(here + D, sum[0].y * scale, sum[1].y * scale), store2(here + D + 8, sum[0].w * scale, sum[1].w * scale);
 }
 
-// By a warpgroup for each part of a tile: dQ, scaled, rounded, and in place, from the sums of b4, or from those of the
+// By a warpgroup for each square of a tile: dQ, scaled, rounded, and in place, from the sums of b4, or from those of the
 // transpose, of b5 and b6. dq_sum: [B, H, tiles, M * D]; units: [B, H].
 template <int M, int D, bool TRANSPOSED = false>
-__global__ void __launch_bounds__(DQ_PARTS * 128)
+__global__ void __launch_bounds__(DQ_SQUARES * 128)
     round_sums(const float* __restrict__ dq_sum, const float* __restrict__ units, half* __restrict__ dq, int H, int S,
                float scale) {
-  const int part = threadIdx.x / 128;
+  const int square = threadIdx.x / 128;
   const std::size_t head = std::size_t(blockIdx.z) * H + blockIdx.y;
-  const float* const sums = dq_sum + ((head * gridDim.x + blockIdx.x) * DQ_PARTS + part) * DQ_SIZE;
-  const int row = blockIdx.x * M + (D == 64 ? part * DQ_ROWS : 0), column = D == 64 ? 0 : part * DQ_COLS;
-  constexpr auto round = TRANSPOSED ? round_transposed<D> : round_part<D>;
+  const float* const sums = dq_sum + ((head * gridDim.x + blockIdx.x) * DQ_SQUARES + square) * DQ_SIZE;
+  const int row = blockIdx.x * M + (D == 64 ? square * DQ_ROWS : 0), column = D == 64 ? 0 : square * DQ_COLS;
+  constexpr auto round = TRANSPOSED ? round_transposed<D> : round_square<D>;
 #pragma unroll
   for (int first = 0; first < DQ_COLS / 8; first += 2)
     round(sums, 1, 0, first, dq + head * S * D, row, column, S, scale * units[head]);

@@ -21,7 +21,7 @@ namespace lab {
 struct Schedule {
   int n;         // key blocks of a head, as many as query blocks
   int lower;     // of these, the ones that start first and wait for each other; 0: each waits for earlier ones only
-  int together;  // heads whose blocks start by turns
+  int together;  // heads whose blocks start alternately
   bool causal;
 
   struct Block {
@@ -67,13 +67,13 @@ inline int small_parts(int key_blocks, int heads, int tiles) {
   return key_blocks > (parts > 1 ? MOST_APART_SHARING : MOST_APART) ? 0 : parts;
 }
 
-// Launches whose blocks may get room by turns: as many as there are priorities of streams. Each leaves at most one head
+// Launches whose blocks may get room alternately: as many as there are priorities of streams. Each leaves at most one head
 // incomplete, so with room for as many heads one of them goes on.
 inline constexpr int GRIDS = 6;
 inline constexpr int MOST_SCHEDULED = 16;  // key blocks; with more, the order without lower ones is as fast (measured)
 inline constexpr int BLOCKS_TOGETHER = 256;  // of as many heads as that takes, where none waits in a circle
 
-// turns: whether blocks add by turns. Where a GPU has too few multiprocessors for a schedule the bits are other ones.
+// turns: whether blocks wait for their turn to add. Where a GPU has too few multiprocessors for a schedule the bits are other ones.
 inline Schedule schedule_of(int key_blocks, int heads, bool causal, bool turns, int multiprocessors) {
   if (!turns || key_blocks > std::min(MOST_SCHEDULED, multiprocessors / GRIDS))
     return {key_blocks, 0, std::clamp(BLOCKS_TOGETHER / key_blocks, 1, heads), causal};

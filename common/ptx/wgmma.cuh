@@ -91,7 +91,8 @@ __device__ __forceinline__ void fence_registers(unsigned (&a)[COUNT][4]) {
   for (int i = 0; i < 4 * COUNT; ++i) asm volatile("" : "+r"(a[i / 4][i % 4]) : : "memory");
 }
 
-// Inline assembly names every register of D. So each N has a line: the numbers of D's N / 2 operands, those of the up to
+// Inline assembly names every register of D. So each N has a line (the stages' are 64, 80 and 128; the search tries others,
+// and the probe all): the numbers of D's N / 2 operands, those of the up to
 // seven that follow them, and D itself, eight registers at a time.
 // clang-format off
 #define LAB_D8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
@@ -189,10 +190,10 @@ __device__ __forceinline__ Descriptor descriptor(const void* first) {
   return wgmma_descriptor(first, 16, 1024);  // 16: not used; 1024: from 8 rows to the next 8
 }
 
-// The operand of a product that begins at this row and column of a tile of [slabs][rows][64] halves. A later 16 columns of a
-// slab begin within its first row, for the hardware swizzles the whole address; the leading offset, from slab to slab, is
-// used by MN_MAJOR alone. The offset from product to product is added last, as a constant, so that the tile's own descriptor is computed once: rows to the
-// address, for the row may be the warpgroup's.
+// The operand of a product that begins at this row and column of a tile of [slabs][rows][64] halves. A later 16 columns
+// of a slab begin within its first row, for the hardware swizzles the whole address; the leading offset, from slab to
+// slab, is used by MN_MAJOR alone. The offset from product to product is added last, as a constant, so that the tile's
+// own descriptor is computed once: rows to the address, for the row may be the warpgroup's.
 template <int SLABS, int ROWS>
 __device__ __forceinline__ Descriptor descriptor(const half (&tile)[SLABS][ROWS][64], int row, int column) {
   constexpr Descriptor FIELDS = wgmma_descriptor(0u, sizeof tile[0], 1024);  // 1024: from 8 rows to the next 8

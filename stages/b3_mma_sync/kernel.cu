@@ -27,7 +27,7 @@ using namespace lab;
 constexpr int STRIPE = 16;          // rows of a tensor core's tile
 constexpr int M = 64;               // query rows per tile
 constexpr int CHUNK = 32;           // query rows whose scores a warp has in registers at a time
-constexpr int HEADS_TOGETHER = 16;  // whose blocks are started by turns
+constexpr int HEADS_TOGETHER = 16;  // whose blocks are started alternately
 constexpr int ROW_THREADS = 256;    // of a block of the kernel for the rows
 constexpr int BOUND_PITCH = 16;     // from a head's bound to the next: a line of its own, for the atomics
 
@@ -86,9 +86,10 @@ __global__ void __launch_bounds__(ROW_THREADS)
 }
 
 // --- tiles from global to shared memory, 16 bytes at a time ------------------------------------------------
-// PLACE(r, c) says where column c of row r of the tile lies in its array. Queues the copies of rows n0 .. n0 + ROWS - 1 of `from` ([S][D]) by cp.async, for all THREADS threads of the block to
-// call; the caller commits. Rows from `keys` on become zeros: a stale NaN would survive being multiplied by a zero
-// weight. A whole tile needs no test per row: its addresses are one base and constants.
+// Queues the copies of rows n0 .. n0 + ROWS - 1 of `from` ([S][D]) by cp.async, for all THREADS threads of the block to
+// call; the caller commits. PLACE(r, c) says where column c of row r of the tile lies in its array. Rows from `keys` on
+// become zeros: a stale NaN would survive being multiplied by a zero weight. A whole tile needs no test per row: its
+// addresses are one base and constants.
 template <int ROWS, int D, int (*PLACE)(int r, int c), int THREADS>
 __device__ __forceinline__ void copy_rows_async(half* to, const half* from, int n0, int keys) {
   constexpr int STEP = THREADS / (D / 8);  // rows that the block copies at a time

@@ -39,11 +39,11 @@ constexpr int GROUP_KEYS = 64;          // rows of a warpgroup's products
 constexpr int STRIPE = 16;              // of those, a warp's
 constexpr int N = GROUPS * GROUP_KEYS;  // keys per block
 constexpr int SLOTS = 3;                // of query tiles: one is used, one is there, one is on its way
-constexpr int BLOCKS_TOGETHER = 256;    // of as many heads as that takes, started by turns
+constexpr int BLOCKS_TOGETHER = 256;    // of as many heads as that takes, started alternately
 template <int D>
 constexpr int M = D == 64 ? 128 : 64;  // query rows per tile
-static_assert(GROUPS == DQ_PARTS && DQ_PARTS * DQ_SIZE == M<64> * 64 && DQ_PARTS * DQ_SIZE == M<128> * 128,
-              "the warpgroups' parts of dQ make a whole tile");
+static_assert(GROUPS == DQ_SQUARES && DQ_SQUARES * DQ_SIZE == M<64> * 64 && DQ_SQUARES * DQ_SIZE == M<128> * 128,
+              "the warpgroups' squares of dQ make a whole tile");
 
 // --- shared memory ---------------------------------------------------------------------------------------
 template <int D>
@@ -266,7 +266,7 @@ cudaError_t launch(const BackwardArgs& a) {
                                                                                        w.bounds, w.dq_sum, S);
   gradients<D><<<dim3(together, key_blocks, ceil_div(heads, together)), THREADS, BYTES, a.stream>>>(
       q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, a.dk, a.dv, heads, S, a.scale, causal);
-  round_sums<M, D><<<dim3(tiles, H, B), DQ_PARTS * GROUP, 0, a.stream>>>(w.dq_sum, w.units, a.dq, H, S, a.scale);
+  round_sums<M, D><<<dim3(tiles, H, B), DQ_SQUARES * GROUP, 0, a.stream>>>(w.dq_sum, w.units, a.dq, H, S, a.scale);
   return cudaGetLastError();
 }
 

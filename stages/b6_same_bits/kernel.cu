@@ -40,14 +40,14 @@ constexpr int GROUP_KEYS = 64;                     // rows of a warpgroup's prod
 constexpr int STRIPE = 16;                         // of those, a warp's
 constexpr int N = GROUPS * GROUP_KEYS;             // keys per block
 constexpr int SLOTS = 3;                           // of query tiles: one is used, one is there, one is on its way
-constexpr int BLOCKS_TOGETHER = 256;               // of as many heads as that takes, started by turns
+constexpr int BLOCKS_TOGETHER = 256;               // of as many heads as that takes, started alternately
 constexpr int HELD = 48;                           // keys whose K^T stays in registers as A of dQ^T; b5's 64 spill
 template <int D>
 constexpr int M = D == 64 ? 128 : 64;  // query rows per tile
 template <int D>
 constexpr int TURN_TILES = N / M<D>;  // query tiles that a block adds to in one turn
-static_assert(DQ_PARTS * DQ_SIZE == M<64> * 64 && DQ_PARTS * DQ_SIZE == M<128> * 128,
-              "the parts of dQ make a whole tile");
+static_assert(DQ_SQUARES * DQ_SIZE == M<64> * 64 && DQ_SQUARES * DQ_SIZE == M<128> * 128,
+              "the squares of dQ make a whole tile");
 
 // --- shared memory ---------------------------------------------------------------------------------------
 template <int D>
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   // --- The third warpgroup: dQ of each tile, from this block's keys -----------------------------------------
   if (group == GROUPS) {
     ptx::registers_release<DQ_REGISTERS>();
-    // dQ^T = K^T dS^T, in parts: of query rows at D = 64, of dQ's columns at D = 128, where the first part's K^T is held.
+    // dQ^T = K^T dS^T, in squares of 64: of query rows at D = 64; of dQ's columns at D = 128, K^T of the first held.
     unsigned held[HELD / 16][4];
 #pragma unroll
     for (int n = 0; n < HELD; n += 16)
@@ -140,33 +140,33 @@ __global__ void __launch_bounds__(THREADS, 1)
       if (threadIdx.x % GROUP == 0) request(t + 2);  // both are done with tile t - 1
       const int tile = first_tile + t;
 #pragma unroll
-      for (int part = 0; part < DQ_PARTS; ++part) {
-        const int row = D == 64 ? part * DQ_ROWS : 0, column = D == 64 ? 0 : part * DQ_COLS;
+      for (int square = 0; square < DQ_SQUARES; ++square) {
+        const int row = D == 64 ? square * DQ_ROWS : 0, column = D == 64 ? 0 : square * DQ_COLS;
         float dQ[DQ_ROWS / 8][4];
         ptx::wgmma_fence();  // A [64][N] MN-major, or from registers, and B [N][64] K-major
 #pragma unroll
         for (int n = 0; n < N; n += 16) {
           const ptx::Descriptor b = ptx::descriptor(smem.dS[t % 2], row, n);
           if (n < HELD && column == 0)
-            ptx::wgmma<ptx::K_MAJOR>(dQ, held[n % HELD / 16], b, n > 0);
+            ptx::wgmma<ptx::K_MAJOR>(dQ, held[n / 16], b, n > 0);
           else
             ptx::wgmma<ptx::K_MAJOR, ptx::MN_MAJOR>(dQ, ptx::descriptor(smem.K, n, column), b, n > 0);
         }
         ptx::wgmma_commit();
         const unsigned before = (causal ? tile / TURN_TILES : gridDim.y - 1) - key_block;  // blocks: of the later keys
-        if (part == 0 && tile % TURN_TILES == 0 && threadIdx.x % GROUP == 0)
+        if (square == 0 && tile % TURN_TILES == 0 && threadIdx.x % GROUP == 0)
           while (ptx::ld_acquire_gpu(turns + tile) != before) continue;  // until all of them have added their parts
         ptx::wgmma_wait<0>();
         ptx::fence_registers(dQ), ptx::fence_registers(held);
-        if (part == 0) ptx::barrier_sync(2, GROUP);
-        if (part == DQ_PARTS - 1) {
+        if (square == 0) ptx::barrier_sync(2, GROUP);
+        if (square == DQ_SQUARES - 1) {
           __syncwarp();
           if (lane == 0) ptx::mbarrier_arrive(smem.ds_empty[t % 2]);
         }
         // Four accumulators of each lane side by side, as one addition takes them; round_sums puts them in place.
 #pragma unroll
         for (int n = 0; n < DQ_ROWS / 8; ++n)
-          ptx::red_add_v4(dq_sum + tile * M * D + part * DQ_SIZE + n * 4 * GROUP, dQ[n]);
+          ptx::red_add_v4(dq_sum + tile * M * D + square * DQ_SIZE + n * 4 * GROUP, dQ[n]);
       }
       if ((tile + 1) % TURN_TILES != 0 && t + 1 < tiles) continue;
       ptx::barrier_sync(2, GROUP);
@@ -337,7 +337,8 @@ cudaError_t launch(const BackwardArgs& a) {
                                                                                        w.bounds, w.dq_sum, w.turns, S);
   gradients<D><<<dim3(together, key_blocks, ceil_div(heads, together)), THREADS, BYTES, a.stream>>>(
       q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk, a.dv, heads, S, a.scale, causal);
-  round_sums<M, D, true><<<dim3(tiles, H, B), DQ_PARTS * GROUP, 0, a.stream>>>(w.dq_sum, w.units, a.dq, H, S, a.scale);
+  round_sums<M, D, true>
+      <<<dim3(tiles, H, B), DQ_SQUARES * GROUP, 0, a.stream>>>(w.dq_sum, w.units, a.dq, H, S, a.scale);
   return cudaGetLastError();
 }
 

@@ -40,13 +40,13 @@ constexpr int GROUP_KEYS = 64;                     // rows of a warpgroup's prod
 constexpr int STRIPE = 16;                         // of those, a warp's
 constexpr int N = GROUPS * GROUP_KEYS;             // keys per block
 constexpr int SLOTS = 3;                           // of query tiles: one is used, one is there, one is on its way
-constexpr int BLOCKS_TOGETHER = 256;               // of as many heads as that takes, started by turns
+constexpr int BLOCKS_TOGETHER = 256;               // of as many heads as that takes, started alternately
 constexpr int HELD = 64;                           // keys whose K^T stays in registers as an operand of dQ^T
 constexpr int SUM_BLOCKS = 4;                      // that round a tile of sums, some columns each
 template <int D>
 constexpr int M = D == 64 ? 128 : 64;  // query rows per tile
-static_assert(DQ_PARTS * DQ_SIZE == M<64> * 64 && DQ_PARTS * DQ_SIZE == M<128> * 128,
-              "the parts of dQ make a whole tile");
+static_assert(DQ_SQUARES * DQ_SIZE == M<64> * 64 && DQ_SQUARES * DQ_SIZE == M<128> * 128,
+              "the squares of dQ make a whole tile");
 
 // --- shared memory ---------------------------------------------------------------------------------------
 template <int D>
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   // --- The third warpgroup: dQ of each tile, from this block's keys -----------------------------------------
   if (group == GROUPS) {
     ptx::registers_release<DQ_REGISTERS>();
-    // dQ^T = K^T dS^T, in parts: of query rows at D = 64, of dQ's columns at D = 128, where the first part's K^T is held.
+    // dQ^T = K^T dS^T, in squares of 64: of query rows at D = 64; of dQ's columns at D = 128, K^T of the first held.
     unsigned held[HELD / 16][4];
 #pragma unroll
     for (int n = 0; n < HELD; n += 16)
@@ -127,29 +127,29 @@ __global__ void __launch_bounds__(THREADS, 1)
       ptx::mbarrier_wait(smem.ds_full[t % 2], t / 2 % 2);
       if (threadIdx.x % GROUP == 0) request(t + 2);  // both are done with tile t - 1
 #pragma unroll
-      for (int dq_part = 0; dq_part < DQ_PARTS; ++dq_part) {
-        const int row = D == 64 ? dq_part * DQ_ROWS : 0, column = D == 64 ? 0 : dq_part * DQ_COLS;
+      for (int square = 0; square < DQ_SQUARES; ++square) {
+        const int row = D == 64 ? square * DQ_ROWS : 0, column = D == 64 ? 0 : square * DQ_COLS;
         float dQ[DQ_ROWS / 8][4];
         ptx::wgmma_fence();  // A [64][N] MN-major, or from registers, and B [N][64] K-major
 #pragma unroll
         for (int n = 0; n < N; n += 16) {
           const ptx::Descriptor b = ptx::descriptor(smem.dS[t % 2], row, n);
           if (n < HELD && column == 0)
-            ptx::wgmma<ptx::K_MAJOR>(dQ, held[n % HELD / 16], b, n > 0);
+            ptx::wgmma<ptx::K_MAJOR>(dQ, held[n / 16], b, n > 0);
           else
             ptx::wgmma<ptx::K_MAJOR, ptx::MN_MAJOR>(dQ, ptx::descriptor(smem.K, n, column), b, n > 0);
         }
         ptx::wgmma_commit();
         ptx::wgmma_wait<0>();
         ptx::fence_registers(dQ), ptx::fence_registers(held);
-        if (dq_part == DQ_PARTS - 1) {
+        if (square == DQ_SQUARES - 1) {
           __syncwarp();
           if (lane == 0) ptx::mbarrier_arrive(smem.ds_empty[t % 2]);
         }
         // Four accumulators of each lane side by side, as one addition takes them; round_sums puts them in place.
 #pragma unroll
         for (int n = 0; n < DQ_ROWS / 8; ++n)
-          ptx::red_add_v4(dq_sum + t * M * D + dq_part * DQ_SIZE + n * 4 * GROUP, dQ[n]);
+          ptx::red_add_v4(dq_sum + t * M * D + square * DQ_SIZE + n * 4 * GROUP, dQ[n]);
       }
     }
     if (parts == 1) ptx::barrier_arrive(1, THREADS);
@@ -280,22 +280,22 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 // --- dQ, dK and dV: the sums, scaled, rounded, and in place -----------------------------------------------
 template <int D>
-__global__ void __launch_bounds__(DQ_PARTS* GROUP)
+__global__ void __launch_bounds__(DQ_SQUARES* GROUP)
     round_sums(const float* __restrict__ dq_sum, const float* __restrict__ units, const float* __restrict__ dk_parts,
                const float* __restrict__ dv_parts, half* __restrict__ dq, half* __restrict__ dk, half* __restrict__ dv,
                int parts, int heads, int S, float scale) {
-  constexpr int M = ::M<D>, COLUMNS = DQ_COLS / 8 / SUM_BLOCKS;  // of a part, eights of them, by a block
+  constexpr int M = ::M<D>, COLUMNS = DQ_COLS / 8 / SUM_BLOCKS;  // of a square, eights of them, by a block
   const int tile = blockIdx.y / SUM_BLOCKS, tiles = gridDim.y / SUM_BLOCKS, head = blockIdx.x;  // y and z end at 65535
-  const int part = threadIdx.x / GROUP, first = blockIdx.y % SUM_BLOCKS * COLUMNS,
+  const int square = threadIdx.x / GROUP, first = blockIdx.y % SUM_BLOCKS * COLUMNS,
             gradient = blockIdx.z;  // 0 dQ, 1 dK, 2 dV
-  const int row = tile * M + (D == 64 ? part * DQ_ROWS : 0), column = D == 64 ? 0 : part * DQ_COLS;
-  const std::size_t at = ((std::size_t(head) * tiles + tile) * DQ_PARTS + part) * DQ_SIZE,
+  const int row = tile * M + (D == 64 ? square * DQ_ROWS : 0), column = D == 64 ? 0 : square * DQ_COLS;
+  const std::size_t at = ((std::size_t(head) * tiles + tile) * DQ_SQUARES + square) * DQ_SIZE,
                     head_at = std::size_t(head) * S * D, stride = std::size_t(heads) * tiles * M * D;
   if (gradient == 0)
     round_transposed<D>(dq_sum + at, 1, stride, first, dq + head_at, row, column, S, scale * units[head]);
   else
-    round_part<D>((gradient == 1 ? dk_parts : dv_parts) + at, parts, stride, first, (gradient == 1 ? dk : dv) + head_at,
-                  row, column, S, gradient == 1 ? scale * units[head] : 1.0f);
+    round_square<D>((gradient == 1 ? dk_parts : dv_parts) + at, parts, stride, first,
+                    (gradient == 1 ? dk : dv) + head_at, row, column, S, gradient == 1 ? scale * units[head] : 1.0f);
 }
 
 // --- workspace -------------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ cudaError_t launch(const BackwardArgs& a) {
   gradients<D><<<dim3(together * w.parts, key_blocks, ceil_div(heads, together)), THREADS, BYTES, a.stream>>>(
       q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, a.dk, a.dv, w.dk_parts, w.dv_parts, w.parts, heads, S,
       a.scale, causal);
-  round_sums<D><<<dim3(heads, tiles * SUM_BLOCKS, w.parts > 1 ? 3 : 1), DQ_PARTS * GROUP, 0, a.stream>>>(
+  round_sums<D><<<dim3(heads, tiles * SUM_BLOCKS, w.parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0, a.stream>>>(
       w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, w.parts, heads, S, a.scale);
   return cudaGetLastError();
 }

@@ -46,8 +46,8 @@ template <int D>
 constexpr int M = D == 64 ? 128 : 64;  // query rows per tile
 template <int D>
 constexpr int BLOCK_TILES = N / M<D>;  // query tiles to a query block, which has as many rows as a key block has keys
-constexpr int TILE = DQ_PARTS * DQ_SIZE;  // elements of a tile of Q
-static_assert(TILE == M<64> * 64 && TILE == M<128> * 128, "the parts of dQ make a whole tile");
+constexpr int TILE = DQ_SQUARES * DQ_SIZE;  // elements of a tile of Q
+static_assert(TILE == M<64> * 64 && TILE == M<128> * 128, "the squares of dQ make a whole tile");
 
 // --- shared memory ---------------------------------------------------------------------------------------
 template <int D>
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   // --- The third warpgroup: dQ of each tile, from this block's keys -----------------------------------------
   if (group == GROUPS) {
     ptx::registers_release<DQ_REGISTERS>();
-    // dQ^T = K^T dS^T, in parts: of query rows at D = 64, of dQ's columns at D = 128, where the first part's K^T is held.
+    // dQ^T = K^T dS^T, in squares of 64: of query rows at D = 64; of dQ's columns at D = 128, K^T of the first held.
     unsigned held[HELD / 16][4];
 #pragma unroll
     for (int n = 0; n < HELD; n += 16)
@@ -176,28 +176,28 @@ __global__ void __launch_bounds__(THREADS, 1)
       ptx::mbarrier_wait(smem.ds_full[t % 2], t / 2 % 2);
       const int place = smem.places[t % PLACES];
       float* const sums = dq_sum + max(place, ~place) * M * D;
-      const int turn = t / BLOCK_TILES;  // which of those of this block
+      const int turn = t / BLOCK_TILES;  // of this block's turns, from 0 on
 #pragma unroll
-      for (int dq_part = 0; dq_part < DQ_PARTS; ++dq_part) {
-        const int row = D == 64 ? dq_part * DQ_ROWS : 0, column = D == 64 ? 0 : dq_part * DQ_COLS;
+      for (int square = 0; square < DQ_SQUARES; ++square) {
+        const int row = D == 64 ? square * DQ_ROWS : 0, column = D == 64 ? 0 : square * DQ_COLS;
         float dQ[DQ_ROWS / 8][4];
         ptx::wgmma_fence();  // A [64][N] MN-major, or from registers, and B [N][64] K-major
 #pragma unroll
         for (int n = 0; n < N; n += 16) {
           const ptx::Descriptor b = ptx::descriptor(smem.dS[t % 2], row, n);
           if (n < HELD && column == 0)
-            ptx::wgmma<ptx::K_MAJOR>(dQ, held[n % HELD / 16], b, n > 0);
+            ptx::wgmma<ptx::K_MAJOR>(dQ, held[n / 16], b, n > 0);
           else
             ptx::wgmma<ptx::K_MAJOR, ptx::MN_MAJOR>(dQ, ptx::descriptor(smem.K, n, column), b, n > 0);
         }
         ptx::wgmma_commit();
-        if (!apart && dq_part == 0 && t % BLOCK_TILES == 0) ptx::mbarrier_wait(smem.turn_come[turn % 2], turn / 2 % 2);
+        if (!apart && square == 0 && t % BLOCK_TILES == 0) ptx::mbarrier_wait(smem.turn_come[turn % 2], turn / 2 % 2);
         ptx::wgmma_wait<0>();
         ptx::fence_registers(dQ), ptx::fence_registers(held);
         __syncwarp();
-        if (dq_part == DQ_PARTS - 1 && lane == 0) ptx::mbarrier_arrive(smem.ds_empty[t % 2]);
+        if (square == DQ_SQUARES - 1 && lane == 0) ptx::mbarrier_arrive(smem.ds_empty[t % 2]);
         // Four accumulators of each lane side by side, as one addition takes them; round_sums puts them in place.
-        float* const to = sums + dq_part * DQ_SIZE;
+        float* const to = sums + square * DQ_SIZE;
         if (apart || place < 0)
           store_part(to, dQ);
         else
@@ -336,25 +336,25 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 // --- dQ, dK and dV: the sums, scaled, rounded, and in place -----------------------------------------------
 template <int D>
-__global__ void __launch_bounds__(DQ_PARTS* GROUP)
+__global__ void __launch_bounds__(DQ_SQUARES* GROUP)
     round_sums(const float* dq_sum, const float* units, const float* dk_parts, const float* dv_parts,
                half* __restrict__ dq, half* __restrict__ dk, half* __restrict__ dv, int parts, bool apart, int heads,
                int S, float scale, bool causal) {
   ptx::grid_dependency_wait();
   ptx::launch_dependents();
-  constexpr int M = ::M<D>, COLUMNS = DQ_COLS / 8 / SUM_BLOCKS;  // of a part, eights of them, by a block
+  constexpr int M = ::M<D>, COLUMNS = DQ_COLS / 8 / SUM_BLOCKS;  // of a square, eights of them, by a block
   const int tile = blockIdx.y / SUM_BLOCKS, tiles = gridDim.y / SUM_BLOCKS, head = blockIdx.x;  // y and z end at 65535
-  const int part = threadIdx.x / GROUP, first = blockIdx.y % SUM_BLOCKS * COLUMNS, gradient = blockIdx.z;
-  const int row = tile * M + (D == 64 ? part * DQ_ROWS : 0), column = D == 64 ? 0 : part * DQ_COLS;
-  const std::size_t at = ((std::size_t(head) * tiles + tile) * DQ_PARTS + part) * DQ_SIZE,
+  const int square = threadIdx.x / GROUP, first = blockIdx.y % SUM_BLOCKS * COLUMNS, gradient = blockIdx.z;
+  const int row = tile * M + (D == 64 ? square * DQ_ROWS : 0), column = D == 64 ? 0 : square * DQ_COLS;
+  const std::size_t at = ((std::size_t(head) * tiles + tile) * DQ_SQUARES + square) * DQ_SIZE,
                     head_at = std::size_t(head) * S * D, stride = std::size_t(heads) * tiles * M * D;
   // Parts of dQ: under a causal mask the tile's own keys are the last that have stored one.
   const int dq_parts = !apart ? 1 : (causal ? tile : tiles - 1) * M / N + 1;
   if (gradient == 0)
     round_transposed<D>(dq_sum + at, dq_parts, stride, first, dq + head_at, row, column, S, scale * units[head]);
   else
-    round_part<D>((gradient == 1 ? dk_parts : dv_parts) + at, parts, stride, first, (gradient == 1 ? dk : dv) + head_at,
-                  row, column, S, gradient == 1 ? scale * units[head] : 1.0f);
+    round_square<D>((gradient == 1 ? dk_parts : dv_parts) + at, parts, stride, first,
+                    (gradient == 1 ? dk : dv) + head_at, row, column, S, gradient == 1 ? scale * units[head] : 1.0f);
 }
 
 // --- workspace -------------------------------------------------------------------------------------------
@@ -419,7 +419,7 @@ cudaError_t launch(const BackwardArgs& a) {
           cudaLaunchKernelEx(&how, gradients<D>, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk,
                              a.dv, w.dk_parts, w.dv_parts, parts, small > 0, schedule, heads, S, a.scale))
     return error;
-  how = config(dim3(heads, tiles * SUM_BLOCKS, parts > 1 ? 3 : 1), DQ_PARTS * GROUP, 0);
+  how = config(dim3(heads, tiles * SUM_BLOCKS, parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0);
   return cudaLaunchKernelEx(&how, round_sums<D>, w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, parts,
                             small > 0, heads, S, a.scale, causal);
 }

@@ -27,12 +27,11 @@ constexpr int THREADS = WARPS * 32;
 constexpr int M = WARPS * 16;  // query rows per block
 constexpr int N = 64;          // keys per tile
 constexpr int SLOTS = 2;       // tiles of K and V in shared memory: one is multiplied with while the next arrives
+constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27: its rounding error, at most 4, is in all weights' exponents
 
 // --- shared memory ---------------------------------------------------------------------------------------
 // Tiles lie as the copy engine leaves them and wgmma reads them: in slabs of 64 columns, swizzled. The swizzle goes by
 // the address, with a period of 1024 bytes, so every tile starts on 1024.
-constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27: its rounding error, at most 4, is in all weights' exponents
-
 template <int D>
 struct Smem {
   alignas(1024) half Q[D / SLAB][M][SLAB];  // takes the output at the end

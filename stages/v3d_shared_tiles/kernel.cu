@@ -145,7 +145,7 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   // The group's last product with Q is over, and any of its warps may have read any of its rows: O takes their place.
-  ptx::barrier_sync(8 + group, GROUP);  // v3f has others
+  ptx::barrier_sync(8 + group, GROUP);  // from 8 on: v3f uses 2 to 5 for its turns
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);

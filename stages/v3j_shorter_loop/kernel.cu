@@ -74,8 +74,9 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
               bool causal) {
   extern __shared__ __align__(1024) unsigned char shared[];
   Smem<D, GROUPS, N, SLOTS>& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
-  constexpr int M = GROUPS * 64;                       // query rows per block
-  constexpr int FEW = GROUPS == 2 && N > 64 ? 64 : N;  // keys of the diagonal tile that the first of two groups sees
+  constexpr int M = GROUPS * 64;  // query rows per block
+  // Keys of a group's last tile, where it sees no more of them: of two groups with 128 keys the first sees 64 on the diagonal.
+  constexpr int FEW = GROUPS == 2 && N > 64 ? 64 : N;
   constexpr bool TURNS = GROUPS > 1;
   static_assert(SLOTS * N >= M - 64, "the first group skips K before it gives its last V back");
 

@@ -4,7 +4,8 @@
 // Each sends the other, thread to thread and into its shared memory, the columns that the other finishes; an mbarrier
 // counts the bytes. Where the query tiles fill all multiprocessors, nothing is split.
 //
-//   block r of two: its K/V tiles as in V3c: m, l, O;  then, from the other, m', l' and half of O'
+//   block r of two: its K/V tiles with v3e's overlap and v3g's reference: m, l, O;
+//                   then, from the other, m', l' and half of O'
 //                   n = max(m, m'), O = (O 2^(m - n) + O' 2^(m' - n)) / (l 2^(m - n) + l' 2^(m' - n))
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
