@@ -86,7 +86,6 @@ drill_text() {  # SOLVED: lines between #ifdef SOLUTION, #else and #endif are th
   awk -v solved="$1" '$0 == "#ifdef SOLUTION" { within = 1; next } within && $0 == "#else" { within = 2; next }
     within && $0 == "#endif" { within = 0; next } !within || (within == 1) == solved' "$base.cu"
 }
-betters() { [ "$kind" = faster ] && [ -f "$base.solution" ]; }  # the stage's own kernel is handed out, and NAME.solution a patch
 given() {
   case $kind in
     predict) ;;
@@ -94,18 +93,19 @@ given() {
     capstone) cat "stages/$(get from)/kernel.cu" ;;
     instruction|mechanism) drill_text 0 ;;
     fix) patched "$base.patch" ;;
-    *) if betters; then cat "$kernel"; else patched "$base.patch" 1; fi ;;  # a hole's comments say what is to be done
+    *) if [ -f "$base.patch" ]; then patched "$base.patch" 1; else cat "$kernel"; fi ;;  # a hole's comments say what is to be done
   esac
 }
 solution() {
   case $kind in
     test) cat "$base.solution" ;;
     instruction|mechanism) drill_text 1 ;;
-    *) if betters; then patched "$base.solution" 1; else cat "$kernel"; fi ;;
+    *) if own_solution; then patched "$base.solution" 1; else cat "$kernel"; fi ;;
   esac
 }
+own_solution() { [ -f "$base.solution" ]; }  # a patch of the stage's kernel, which is not the solution then
 is_given() { given > "$tmp/given"; cmp -s "$1" "$tmp/given"; }
-card() { awk -v stage="$stage" -v short="$short" -v backward="$backward" -f $learn/card.awk "$exercise"; }
+card() { awk -v stage="$stage" -v own_solution="$(own_solution && echo 1)" -v short="$short" -v backward="$backward" -f $learn/card.awk "$exercise"; }
 
 # --- the checks of what is handed in, from cheap to expensive, up to the first red ---
 few_lines() {  # LOG [MOST]: standard input, and where the rest is
