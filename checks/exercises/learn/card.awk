@@ -1,4 +1,4 @@
-# An exercise's card, of its .exercise file. stage, short (of the stage; "" of a drill), backward and own_solution are given.
+# An exercise's card, of its .exercise file. after, stage, short (of the stage; "" of a drill), backward and own_solution are given.
 function get(key, otherwise) { return key in value ? value[key] : otherwise }
 function typed(goal) { return "    make " goal " n=" get("n") }
 function line(goal, more, says) { printf "%s%*s%s\n", typed(goal) more, 19 - length(goal more), "", says }
@@ -26,7 +26,6 @@ END {
   works = kind == "predict" ? "" : kind == "test" ? "cases.txt" : "kernel.cu"
   printf "# %02d %s\n\n%s minutes", get("n"), get("name"), get("minutes")
   if (short) printf "; stage [%s](../../writeups/stages/%s.md)", stage, stage
-  after = get("after"); gsub(/ +/, ", ", after); gsub(/-/, " ", after)
   printf "%s\n\n%s\n", after == "" ? "" : "; after " after, get(kind == "fix" ? "symptom" : "task")
   if (kind == "fix" || (kind == "hole" && !own_solution)) print "\nThe page of " short " and stages/" stage "/kernel.cu show the right lines: keep both closed."
   if (questions) {

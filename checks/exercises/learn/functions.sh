@@ -105,7 +105,17 @@ solution() {
 }
 own_solution() { [ -f "$base.solution" ]; }  # a patch of the stage's kernel, which is not the solution then
 is_given() { given > "$tmp/given"; cmp -s "$1" "$tmp/given"; }
-card() { awk -v stage="$stage" -v own_solution="$(own_solution && echo 1)" -v short="$short" -v backward="$backward" -f $learn/card.awk "$exercise"; }
+read_first() {  # what to have read or done, as a card names it
+  for one in $after; do
+    page=$(ls writeups/"$one".md writeups/stages/"$one".md writeups/stages/"$one"_*.md 2> /dev/null | head -1)
+    case $page in
+      '') index | awk -F'|' -v slug="$one" '$8 == slug { print "exercise " $1 " (" $2 ")" }' ;;
+      */stages/*) echo "[$one](../../$page)" ;;
+      *) echo "[$(sed -n '1s/# //p' "$page")](../../$page)" ;;
+    esac
+  done | awk '{ printf "%s%s", (NR > 1 ? ", " : ""), $0 }'
+}
+card() { awk -v after="$(read_first)" -v stage="$stage" -v own_solution="$(own_solution && echo 1)" -v short="$short" -v backward="$backward" -f $learn/card.awk "$exercise"; }
 
 # --- the checks of what is handed in, from cheap to expensive, up to the first red ---
 few_lines() {  # LOG [MOST]: standard input, and where the rest is
