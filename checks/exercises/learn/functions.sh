@@ -334,6 +334,9 @@ judge() {
   esac
   if [ "$seen" = told ]; then  # nothing is run: what the number is about is refused, or hangs
     [ "$1" -ne "$right" ] || holds=1 right_parts=1
+    case $(block asks 1) in *"100 times"*)  # two numbers in one
+      asked_parts=2 right_parts=$(expr \( "$1" / 100 = "$right" / 100 \) + \( "$1" % 100 = "$right" % 100 \)) ;;
+    esac
     return
   fi
   at=${2:-}; [ -n "$at" ] || built_for_prediction
