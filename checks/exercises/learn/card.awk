@@ -31,7 +31,7 @@ END {
   if (questions) {
     print "\n## Questions\n"
     for (i = 1; i <= questions; i++) print i ". " value["question" i]
-    print "\nANSWERS.md in this folder is for what you write; `make grade` collects it for a person to read."
+    print "\nANSWERS.md in this folder is for what you write. No check reads it; `make grade` collects it for a person."
   }
   if ("limit" in value)
     printf "\n## Bounds\n\nWhat %s is counted ([the words](../../writeups/counters.md#by-one-word)):\n\n%s", \

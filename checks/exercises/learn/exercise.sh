@@ -25,7 +25,7 @@ predict_first="say='LINE LINE' first"
 answers_sheet() {
   count=$(grep -c '^question:' "$exercise")
   [ "$count" -gt 0 ] || return 0
-  printf '# %s %s: answers\n\nWrite below each question, in a few sentences.\n' "$number" "$name"
+  printf '# %s %s: answers\n\nWrite below each question, in a few sentences. A person reads them, no check does.\n' "$number" "$name"
   i=0; while [ $i -lt "$count" ]; do i=$((i + 1)); printf '\n## %d. %s\n\n' $i "$(block question $i | tr '\n' ' ' | sed 's/ $//')"; done
 }
 
