@@ -134,7 +134,9 @@ const ExecOptions& exec_options();
 
 // Something a checker saw, deduplicated over threads and blocks. `text` is the whole report, ready to print.
 struct Finding {
+  // In the order in which a report tells them: a cause comes before what it brings about.
   enum class Kind {
+    arrivals,           // more of a warp's lanes arrive at an mbarrier than a phase expects
     race_inter_warp,    // unordered accesses by two warps
     race_intra_warp,    // unordered accesses by two lanes of a warp
     race_inter_block,   // two blocks of a launch at one element of global memory, one of them writing without an atomic

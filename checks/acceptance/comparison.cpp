@@ -1,6 +1,7 @@
 #include "checks/acceptance/comparison.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "checks/acceptance/format.hpp"
 
@@ -80,6 +81,13 @@ std::vector<std::string> map_of(const Shape& shape, const std::string& marks, co
     }
     if (runs.empty() || runs.back().marks != line) runs.push_back({r0, 0, line});
     runs.back().end = std::min(r0 + ROWS, last);
+  }
+  if (runs.size() == 1 && runs[0].marks.find_first_not_of('#') == runs[0].marks.npos) {  // a map of one colour
+    std::set<std::size_t> wrong_rows, wrong_columns;
+    for (std::size_t i = first * D; i < last * D; ++i)
+      if (marks[begin + i] != '.') wrong_rows.insert(i / D), wrong_columns.insert(i % D);
+    return {format("head %zu, rows %d..%d of %d: wrong elements in %zu of %d rows and %zu of %d columns", begin / head,
+                   first, last - 1, shape.S, wrong_rows.size(), last - first, wrong_columns.size(), shape.D)};
   }
   constexpr std::size_t MOST = 6;
   for (std::size_t i = 0; i < std::min(MOST, runs.size()); ++i)

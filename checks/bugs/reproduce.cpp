@@ -1,4 +1,5 @@
 // reproduce, check-harness, broken-version: each bug's kernel in a process of its own, and what the exit statuses mean together.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string_view>
@@ -89,10 +90,12 @@ int reproduce_command(std::span<char*> args) {
       result = seen.verdict.first("skipped").empty() ? "hidden on this GPU; backend=cpu shows it"
                                                      : "skipped: this GPU cannot run the stage; backend=cpu shows it";
     ++(shown == Shown::no ? counts.failed : shown == Shown::yes ? counts.passed : counts.skipped);
-    // Of several bugs the result comes first, and the fixed build's numbers are left to bug=.
+    // Of several bugs the result comes first, then one thing that was predicted; the others, and the fixed build, are left to bug=.
     std::string text = before.text;
     const std::size_t head = bugs.size() == 1 ? text.npos : text.find('\n', text.find("\n  predicted: ") + 1);
     const bool brief = head != text.npos && shown == Shown::yes;
+    constexpr std::string_view PART = "\n  expected:";
+    if (brief) text.resize(std::min(text.size() - 1, text.find(PART, text.find(PART) + 1)) + 1);
     text = brief ? text.insert(head + 1, "  RESULT:    " + result + "\n")
                  : text + seen.text + "  RESULT:    " + result + "\n";
     std::printf("%s\n%s%s", rule.c_str(), is_a_version ? (name + ": ").c_str() : "", text.c_str());

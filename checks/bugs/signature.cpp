@@ -115,8 +115,8 @@ Part nan_exactly(const Trial& t, const Where& where, const std::string& rule) {
 
 Part unwritten_exactly(const Trial& t, const Where& where, const std::string& rule) {
   return exactly(
-      t, [](fp16 h) { return h == FP16_NAN; }, where, "never written: " + rule, "keep the poison", '~',
-      "'~' never written, '.' written");
+      t, [](fp16 h) { return h == FP16_NAN; }, where, "never written: " + rule,
+      "still hold the NaN of before the launch", '~', "'~' never written, '.' written");
 }
 
 Part wrong_somewhere(const Trial& t) {
@@ -369,7 +369,7 @@ int signature_command(std::span<char*> args) {
     std::printf("%s in %s, on %s (%s)\n  planted:   %s\n  predicted: %s\n", found->bug.c_str(), stage_name(),
                 backend_name(), device_name().c_str(), patch.plants.c_str(), patch.predicted.c_str());
   } else {
-    std::printf("  the fixed build, same inputs:\n");
+    std::printf("  the fixed build, same inputs; the prediction must not come out:\n");
   }
   bool good = true, mapped = false;  // one map says enough
   int looked = 0;

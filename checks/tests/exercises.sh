@@ -139,9 +139,19 @@ has "all" "$(all=1 ex exercise | tail -1)" "0 of $(index | wc -l) done"
 has "not shown before it is done" "$(n=1 ex solution)" "exercise 01 is not done; make solution n=1 give-up=1 shows it all the same"
 for bad in 'row; touch x' '$(touch x)' '`touch x`' "row' touch x '" 'row[1]' 'row{' 'row"'; do has "no rule: $bad" "$(n=1 say=$bad ex predict)" "a rule is made of"; done
 is "nothing was run" "$(ls)" "$(lines 'build\nchecks\nstages\nwork\nwriteups')"
+# The map of a wrong rule shows the answer: it comes from the second on.
+mkdir build/cpu; touch build/cpu/commands.so
+lines '#!/bin/sh\nprintf "right=0\\\\nasked=1\\\\nnear=your rule marks 3\\\\nnear=a map\\\\n" > "$LAB_VERDICT"; exit 1' > build/cpu/runner; chmod +x build/cpu/runner
+mapped() { MAKE=true n=1 say='row == 1' ex predict | grep -v '^compiling'; }
+is "a first wrong rule" "$(mapped)" "$(lines 'your rule marks 3\nAfter a second rule that is not right you see a map.\nnot right; try again, or look with make try.')"
+has "a second" "$(mapped)" "a map"
 told=$(grep -l '^seen: told' stages/*/exercises/*.exercise | head -1); take "$(index | grep "$told")"
 is "a number that is wrong" "$(n=$n say=$((right + 1)) ex predict)" "not right; make hint helps."
 has "a number that is right" "$(n=$n say=$right ex predict)" "right."
+take "$(index | grep '|accumulators-become-an-operand|')"
+is "one of two numbers in one" "$(n=$n say=$((right - 1)) ex predict)" "1 of 2 right; try again, or look with make try."
+is "none of them, and no octal number" "$(n=$n say=0${right%??}9 ex predict)" "0 of 2 right; try again, or look with make try."
+take "$(index | grep "$told")"
 echo "$number sai" >> work/state.txt  # cut short, as by a full disk
 printf 'Because.\n' >> work/01/ANSWERS.md
 has "grades without a place" "$(assigned=1 json=no/out.json ex grade)" "json=no/out.json cannot be written"

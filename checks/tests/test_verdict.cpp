@@ -45,6 +45,15 @@ TEST_CASE("comparison: each element of the rows is held to its own bound") {
   CHECK((c.sum({half}).outside == 1 && c.sum({half}).compared == 64));
 }
 
+TEST_CASE("comparison: a map of one colour is told in numbers") {
+  std::string marks(SHAPE.elements(), '.');
+  for (int col = 0; col < 64; col += 2) marks[at(1, col)] = marks[at(3, col)] = '#';
+  CHECK((map_of(SHAPE, marks, "key") ==
+         std::vector<std::string>{"head 1, rows 0..3 of 4: wrong elements in 2 of 4 rows and 32 of 64 columns"}));
+  marks[at(1, 6)] = marks[at(3, 6)] = '.';
+  CHECK(map_of(SHAPE, marks, "key").size() == 2);
+}
+
 TEST_CASE("comparison: NaN, infinities and what was never written") {
   Compared c;
   c.out[at(1, 3)] = FP16_NAN;

@@ -14,7 +14,8 @@
 namespace lab {
 
 // In the order of Finding::Kind.
-constexpr const char* KINDS[] = {"inter-warp race",
+constexpr const char* KINDS[] = {"too many arrivals",
+                                 "inter-warp race",
                                  "intra-warp race",
                                  "inter-block race",
                                  "uninitialised read",
@@ -194,10 +195,10 @@ std::string side(const Finding::Access& access, bool memory) {
 }
 
 std::string report(const Finding& f, const std::string& detail) {
-  const bool memory = f.kind != Finding::Kind::barrier && f.kind != Finding::Kind::mbarrier &&
-                      f.kind != Finding::Kind::collective && f.kind != Finding::Kind::cluster &&
-                      f.kind != Finding::Kind::deadlock && f.kind != Finding::Kind::time_limit &&
-                      f.kind != Finding::Kind::fault;
+  const bool memory = f.kind != Finding::Kind::arrivals && f.kind != Finding::Kind::barrier &&
+                      f.kind != Finding::Kind::mbarrier && f.kind != Finding::Kind::collective &&
+                      f.kind != Finding::Kind::cluster && f.kind != Finding::Kind::deadlock &&
+                      f.kind != Finding::Kind::time_limit && f.kind != Finding::Kind::fault;
   std::ostringstream text;
   text << name(f.kind);
   if (!f.hazard.empty()) text << " (" << f.hazard << (f.same_value ? ", same value)" : ")");

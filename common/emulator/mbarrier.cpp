@@ -84,6 +84,8 @@ void MBarriers::arrive(const void* barrier, unsigned bytes, bool expects, std::u
   if (expects) count_bytes(state, bytes, pc);
   if (block_.checking()) block_.shadow().release(thread, state.given);
   state.arrived.push_back({thread.linear, pc});
+  count_lanes(state, thread, pc);
+  if (state.lanes.finding) tell_too_many(state);
   --state.pending;
   if (!state.pending && !state.bytes) complete_phase(index, thread, pc);
 }

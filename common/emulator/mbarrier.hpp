@@ -47,6 +47,12 @@ struct MBarrierState {
   std::uint32_t init_stamp = 0, fence_stamp = 0;  // fence_stamp 0: no fence.mbarrier_init yet
   std::uint32_t seen = 0;                         // phases before this one were seen complete by a thread
   Knowledge given, completed;                     // by arrivals so far; by those of completed phases
+  struct Lanes {                                  // of one warp, that have arrived by one call, one behind the other
+    std::uintptr_t pc = 0;
+    int warp = -1, lane = -1;
+    std::uint32_t count = 0, most = 0;
+    RawFinding* finding = nullptr;  // that there are too many
+  } lanes;
 };
 
 class MBarriers {
@@ -105,6 +111,8 @@ class MBarriers {
   void placed(int barrier, std::uintptr_t pc);
   void check_known(int barrier, const char* instruction, ThreadId thread, std::uintptr_t pc);
   void check_for_engine(int barrier, ThreadId thread, std::uintptr_t pc);
+  void count_lanes(MBarrierState& state, ThreadId thread, std::uintptr_t pc);
+  void tell_too_many(MBarrierState& state);
   void check_seen_before(int barrier, ThreadId thread, std::uintptr_t pc);
   void check_late(int barrier, unsigned parity, std::uintptr_t pc);
   void passed(int barrier, std::uint32_t complete, bool cluster, std::uintptr_t pc);

@@ -53,6 +53,22 @@ void MBarriers::check_for_engine(int index, ThreadId thread, std::uintptr_t pc) 
          "the copy engine is to use it, but no fence.mbarrier_init lies between its mbarrier.init and this copy");
 }
 
+void MBarriers::count_lanes(MBarrierState& state, ThreadId thread, std::uintptr_t pc) {
+  MBarrierState::Lanes& lanes = state.lanes;
+  if (pc != lanes.pc) lanes = {pc};
+  lanes.count = thread.warp == lanes.warp && thread.lane > lanes.lane ? lanes.count + 1 : 1;
+  lanes.warp = thread.warp, lanes.lane = thread.lane;
+}
+
+// Where one arrival was to come of a warp, each of its lanes arrives, and that ends phases too early.
+void MBarriers::tell_too_many(MBarrierState& state) {
+  MBarrierState::Lanes& lanes = state.lanes;
+  lanes.most = std::max(lanes.most, lanes.count);
+  lanes.finding->detail = std::to_string(lanes.most) + " arrivals, " + std::to_string(state.arrivals) +
+                          " expected: the lanes of a warp arrive one by one, and phases end before any thread has "
+                          "waited for them";
+}
+
 // Phase p is about to be complete. If no thread has seen p - 1 complete, a wait for p - 1 may find the parity of p + 1.
 void MBarriers::check_seen_before(int index, ThreadId thread, std::uintptr_t pc) {
   MBarrierState& state = all_[index];
@@ -61,9 +77,14 @@ void MBarriers::check_seen_before(int index, ThreadId thread, std::uintptr_t pc)
     state.completed.seen.resize(std::size_t(state.timeline) + 1, 0);
   state.completed.seen[std::size_t(state.timeline)] = state.phase + 1;
   if (state.seen >= state.phase || block_is_over_) return;
+  if (state.lanes.pc == pc && (state.lanes.finding || state.lanes.count > state.arrivals)) {
+    state.lanes.finding =
+        &block_.shadow().report(Finding::Kind::arrivals, name(index), {}, Shadow::access(thread, pc, false), "");
+    return tell_too_many(state);
+  }
   misuse(index, {}, thread, pc,
-         "phase " + std::to_string(state.phase) + " is complete before anybody has seen phase " +
-             std::to_string(state.phase - 1) + " complete: who waits for that one is a phase late");
+         "phase " + std::to_string(state.phase) + " is complete before any thread has seen phase " +
+             std::to_string(state.phase - 1) + " complete: a thread that waits for that one is a phase late");
 }
 
 // The thread knows that the phases before `next` are complete. By its parity it waits for `next`, or once more for the

@@ -119,9 +119,9 @@ RawFinding& Shadow::report(Finding::Kind kind, std::size_t offset, const RawAcce
       access_);
 }
 
-void Shadow::report(Finding::Kind kind, const std::string& where, const RawAccess& first, const RawAccess& second,
-                    const std::string& what) {
-  log_->add(
+RawFinding& Shadow::report(Finding::Kind kind, const std::string& where, const RawAccess& first,
+                           const RawAccess& second, const std::string& what) {
+  return log_->add(
       kind, "", first, second, kernel_, block_, [&](RawFinding& entry) { entry.where = where, entry.detail = what; },
       access_);
 }
@@ -282,7 +282,7 @@ bool Shadow::usable(Cell& cell, bool write, const ThreadId& thread, std::uintptr
   const AsyncWrite& load = async_writes_[cell.write_stamp];
   if (load.landed && clocks_of(thread).seen(thread.linear, load.timeline) > load.phase) return true;
   report(Finding::Kind::before_phase, offset_of(cell), issuer(load), access(thread, pc, write),
-         "the copy engine may still write here: no wait for its mbarrier comes before");
+         "the copy engine may still write here: no wait for all of its bytes comes before");
   return false;
 }
 

@@ -135,8 +135,8 @@ class Shadow {
   // ... and, of what no mbarrier counts, the block must not end before.
   void visited(const ThreadId& peer, std::uintptr_t pc, bool write);
   void check_visits();  // the block is over
-  void report(Finding::Kind kind, const std::string& where, const RawAccess& first, const RawAccess& second,
-              const std::string& what);
+  RawFinding& report(Finding::Kind kind, const std::string& where, const RawAccess& first, const RawAccess& second,
+                     const std::string& what);
 
  private:
   struct Read {                      // of a cell, by lanes of one warp with one stamp, or by asynchronous work

@@ -118,10 +118,34 @@ std::string too_few_bytes(const Drill& d, Schedule schedule, Copies copies) {
   return "";
 }
 
-// Of a wrong out[i]: what was read for it, as far as the drill says so, and where a NaN came from.
-std::string more_of(const Drill& d, std::size_t i, float out, Schedule schedule, Copies copies) {
+std::string place(const Drill& d, std::size_t i) { return format("row %zu, column %zu", i / d.columns, i % d.columns); }
+
+// The eight neighbours of out[i] in its row, if `right` has their values in one other place, of this row or else of any, along a row or
+// down a column: a kernel that computes right, and reads or stores in the wrong place. Small numbers repeat, so the row comes first.
+std::string moved(const Drill& d, const std::vector<float>& out, std::size_t i) {
+  constexpr std::size_t RUN = 8;
+  const std::size_t first = i / RUN * RUN, size = d.rows * d.columns;
+  std::vector<std::string> found[2];  // in this row; anywhere
+  for (const std::size_t step : {std::size_t(1), d.columns})
+    for (std::size_t at = 0; at < size; at += step == 1 ? RUN : 1) {
+      std::size_t same = 0;
+      while (same < RUN && at + same * step < size && out[first + same] == d.right[at + same * step]) ++same;
+      if (same < RUN) continue;
+      const std::string text = format("\n    out[%zu..%zu] has the values of %s, and the next %zu %s", first,
+                                      first + RUN - 1, place(d, at).c_str(), RUN - 1, step == 1 ? "columns" : "rows");
+      if (step == 1 && at / d.columns == i / d.columns) found[0].push_back(text);
+      found[1].push_back(text);
+    }
+  for (const auto& texts : found)
+    if (texts.size() == 1) return texts[0];
+  return "";
+}
+
+// Of a wrong out[i]: what is known of it, and where a NaN came from.
+std::string more_of(const Drill& d, std::size_t i, const std::vector<float>& out, Schedule schedule, Copies copies) {
   std::string text = d.of_out ? "\n    " + d.of_out(i) : "";
-  if (!std::isnan(out)) return text;
+  if (i < d.rows * d.columns) text += moved(d, out, i);
+  if (!std::isnan(out[i])) return text;
   const NoResultWatch watch;
   Recorder recorder;  // its launch has one worker
   run(d, schedule, copies, &recorder);
@@ -137,10 +161,11 @@ std::optional<DrillRan> worst_of(const Drill& d) {
       DrillRan ran = run(d, schedule, copies);
       for (std::size_t i = 0; i < ran.out.size() && ran.failure.empty(); ++i)
         if (std::bit_cast<unsigned>(ran.out[i]) != std::bit_cast<unsigned>(d.right[i]))
-          ran.failure =
-              format("out[%zu] is %s%g, and must be %g", i, ran.out[i] == NEVER_WRITTEN ? "never written, " : "",
-                     double(std::isnan(ran.out[i]) ? NAN : ran.out[i]), double(d.right[i])) +
-              more_of(d, i, ran.out[i], schedule, copies);
+          ran.failure = format("out[%zu]%s is %s%g, and must be %g", i,
+                               i < d.rows * d.columns ? (", " + place(d, i) + ",").c_str() : "",
+                               ran.out[i] == NEVER_WRITTEN ? "never written, " : "",
+                               double(std::isnan(ran.out[i]) ? NAN : ran.out[i]), double(d.right[i])) +
+                        more_of(d, i, ran.out, schedule, copies);
       const auto early = std::ranges::find(ran.report.findings, Finding::Kind::before_phase, &Finding::kind);
       if (early != ran.report.findings.end()) {
         ran.failure = too_few_bytes(d, schedule, copies) + early->text;
@@ -163,6 +188,7 @@ std::vector<float> small_numbers(std::size_t count) {
 }
 
 void multiply(Drill& d, std::size_t M, std::size_t N, std::size_t K, bool transposed) {
+  d.rows = M, d.columns = N;
   const std::vector<float>& x = d.in;
   for (std::size_t row = 0; row < M; ++row)
     for (std::size_t col = 0; col < N; ++col) {

@@ -12,12 +12,13 @@ namespace lab {
 
 // One launch of it.
 struct Drill {
-  std::string name = "drill";  // of several launches: what reports and bounds call this one
-  std::vector<int> size{};     // what the kernel file's drill() gets
-  std::vector<float> in{};     // the kernel gets halves
-  std::vector<float> right{};  // what `out` must hold; halves there, if all of `out` is written as halves
+  std::string name = "drill";         // of several launches: what reports and bounds call this one
+  std::vector<int> size{};            // what the kernel file's drill() gets
+  std::vector<float> in{};            // the kernel gets halves
+  std::vector<float> right{};         // what `out` must hold; halves there, if all of `out` is written as halves
+  std::size_t rows = 0, columns = 0;  // of the matrix that `right` begins with, if it does
   bool halves = false;
-  std::function<std::string(std::size_t)> of_out{};  // of out[i]: which input a wrong one was made of, in words
+  std::function<std::string(std::size_t)> of_out{};  // of out[i], in words: its input, or where a kernel finds it
   std::function<int(std::size_t)> warp_of_out{};     // which warp computes it; without it, several do
   // Says why the order in which things happened is wrong, or "".
   std::function<std::string(std::span<const ExecEvent>)> order{};

@@ -42,6 +42,8 @@ extern "C" Launches drill_store() {  // the elements doubled, in halves, up to t
     Drill d{.name = std::to_string(rows) + " rows",
             .size = {tiles, rows},
             .in = small_numbers(tiles * 64 * 64),
+            .rows = std::size_t(rows),
+            .columns = 64,
             .halves = true};
     for (int i = 0; i < rows * 64; ++i) d.right.push_back(2 * d.in[i]);
     all.push_back(d);
@@ -55,7 +57,9 @@ extern "C" Launches drill_swizzle() {  // the tile twice, and the place of each 
   for (const auto& [rows, columns, width] : cases) {
     Drill d{.name = std::to_string(rows) + " x " + std::to_string(columns) + ", width " + std::to_string(width),
             .size = {rows, columns, width},
-            .in = small_numbers(rows * columns)};
+            .in = small_numbers(rows * columns),
+            .rows = std::size_t(rows),
+            .columns = std::size_t(columns)};
     for (int copy = 0; copy < 2; ++copy) d.right.insert(d.right.end(), d.in.begin(), d.in.end());
     for (int row = 0; row < rows; ++row)
       for (int column = 0; column < columns; ++column) {
@@ -69,7 +73,10 @@ extern "C" Launches drill_swizzle() {  // the tile twice, and the place of each 
 
 extern "C" Launches drill_tile_map() {  // each head's rows, and zeros below them
   constexpr int ROWS = 21, HEADS = 3, COLUMNS = 80, TILE_ROWS = 16, TILES = 2;
-  Drill d{.name = "6 tiles", .in = small_numbers(ROWS * HEADS * COLUMNS)};
+  Drill d{.name = "6 tiles",
+          .in = small_numbers(ROWS * HEADS * COLUMNS),
+          .rows = HEADS * TILES * TILE_ROWS,
+          .columns = COLUMNS};
   for (int head = 0; head < HEADS; ++head)
     for (int row = 0; row < TILES * TILE_ROWS; ++row)
       for (int c = 0; c < COLUMNS; ++c) d.right.push_back(row < ROWS ? d.in[(row * HEADS + head) * COLUMNS + c] : 0.0f);
@@ -78,7 +85,7 @@ extern "C" Launches drill_tile_map() {  // each head's rows, and zeros below the
 
 extern "C" Launches drill_transposed() {
   constexpr int ROWS = 64, COLUMNS = 32;
-  Drill d{.name = "one tile", .halves = true};
+  Drill d{.name = "one tile", .rows = COLUMNS, .columns = ROWS, .halves = true};
   for (int i = 0; i < ROWS * COLUMNS; ++i) d.in.push_back(float(i));
   for (int column = 0; column < COLUMNS; ++column)
     for (int row = 0; row < ROWS; ++row) d.right.push_back(d.in[row * COLUMNS + column]);

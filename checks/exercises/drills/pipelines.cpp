@@ -128,6 +128,8 @@ extern "C" Launches drill_chain() {  // the sum of f(Q K^T) V over tiles
             .size = {tiles},
             .in = small_numbers((1 + 2 * tiles) * TILE),
             .right = std::vector<float>(TILE),
+            .rows = N,
+            .columns = N,
             .order = [=](Events events) { return chain_order(tiles, events); }};
     const std::vector<float>& x = d.in;
     for (int t = 0; t < tiles; ++t)
@@ -171,6 +173,8 @@ extern "C" Launches drill_ring() {  // the sum of all tiles
             .size = {tiles},
             .in = small_numbers(tiles * TILE),
             .right = std::vector<float>(TILE),
+            .rows = 32,
+            .columns = 64,
             .order = [=](Events events) { return producer_wrong(tiles, 1, events); }};
     for (int i = 0; i < tiles * TILE; ++i) d.right[i % TILE] += d.in[i];
     all.push_back(d);

@@ -1,5 +1,5 @@
 // C = X Y on the tensor cores: one warp, one mma.sync. `in` holds X, 8 rows of 16 halves, and behind it Y, 16 rows of 16;
-// `out` is C, 8 rows of 16 floats. The instruction multiplies 16 x 16 by 16 x 8, so it computes the transpose of C.
+// `out` is C, 8 rows of 16 floats. The instruction multiplies a 16 x 16 matrix by a 16 x 8 one.
 #include "checks/exercises/drills/drill.cuh"
 #include "common/ptx/mma.cuh"
 #include "common/tile.cuh"

@@ -1,4 +1,4 @@
-# An exercise's card, of its .exercise file. dir, stage, short (of the stage; "" of a drill) and backward are given.
+# An exercise's card, of its .exercise file. after, stage, short (of the stage; "" of a drill), backward and own_solution are given.
 function get(key, otherwise) { return key in value ? value[key] : otherwise }
 function typed(goal) { return "    make " goal " n=" get("n") }
 function line(goal, more, says) { printf "%s%*s%s\n", typed(goal) more, 19 - length(goal more), "", says }
@@ -26,13 +26,12 @@ END {
   works = kind == "predict" ? "" : kind == "test" ? "cases.txt" : "kernel.cu"
   printf "# %02d %s\n\n%s minutes", get("n"), get("name"), get("minutes")
   if (short) printf "; stage [%s](../../writeups/stages/%s.md)", stage, stage
-  after = get("after"); gsub(/ +/, ", ", after); gsub(/-/, " ", after)
   printf "%s\n\n%s\n", after == "" ? "" : "; after " after, get(kind == "fix" ? "symptom" : "task")
-  if (kind == "fix" || kind == "hole") print "\nThe page of " short " and stages/" stage "/kernel.cu show the right lines: keep both closed."
+  if (kind == "fix" || (kind == "hole" && !own_solution)) print "\nThe page of " short " and stages/" stage "/kernel.cu show the right lines: keep both closed."
   if (questions) {
     print "\n## Questions\n"
     for (i = 1; i <= questions; i++) print i ". " value["question" i]
-    print "\nANSWERS.md in this folder is for what you write; `make grade` collects it for a person to read."
+    print "\nANSWERS.md in this folder is for what you write. No check reads it; `make grade` collects it for a person."
   }
   if ("limit" in value)
     printf "\n## Bounds\n\nWhat %s is counted ([the words](../../writeups/counters.md#by-one-word)):\n\n%s", \

@@ -25,7 +25,7 @@ predict_first="say='LINE LINE' first"
 answers_sheet() {
   count=$(grep -c '^question:' "$exercise")
   [ "$count" -gt 0 ] || return 0
-  printf '# %s %s: answers\n\nWrite below each question, in a few sentences.\n' "$number" "$name"
+  printf '# %s %s: answers\n\nWrite below each question, in a few sentences. A person reads them, no check does.\n' "$number" "$name"
   i=0; while [ $i -lt "$count" ]; do i=$((i + 1)); printf '\n## %d. %s\n\n' $i "$(block question $i | tr '\n' ' ' | sed 's/ $//')"; done
 }
 
@@ -141,7 +141,10 @@ predict() {
     return
   fi
   [ "$gave_up" = 0 ] || cat "$tmp/measured"
-  cat "$tmp/near"
+  # A map shows all of the answer: the first wrong rule is told how much of it is right, and asks for thought.
+  if [ "$said$finished$gave_up" = 000 ] && [ -s "$tmp/near" ]; then
+    grep 'your rule marks' "$tmp/near"; echo "After a second rule that is not right you see a map."
+  else cat "$tmp/near"; fi
   if [ "$asked_parts" -gt 1 ]; then how="$right_parts of $asked_parts right"; else how="not right"; fi
   [ "$kind" = predict ] && echo "$how; make hint helps." || echo "$how; try again, or look with make try."
 }  # a wrong prediction is an answer, and no error of make's

@@ -86,7 +86,6 @@ drill_text() {  # SOLVED: lines between #ifdef SOLUTION, #else and #endif are th
   awk -v solved="$1" '$0 == "#ifdef SOLUTION" { within = 1; next } within && $0 == "#else" { within = 2; next }
     within && $0 == "#endif" { within = 0; next } !within || (within == 1) == solved' "$base.cu"
 }
-betters() { [ "$kind" = faster ] && [ -f "$base.solution" ]; }  # the stage's own kernel is handed out, and NAME.solution a patch
 given() {
   case $kind in
     predict) ;;
@@ -94,18 +93,29 @@ given() {
     capstone) cat "stages/$(get from)/kernel.cu" ;;
     instruction|mechanism) drill_text 0 ;;
     fix) patched "$base.patch" ;;
-    *) if betters; then cat "$kernel"; else patched "$base.patch" 1; fi ;;  # a hole's comments say what is to be done
+    *) if [ -f "$base.patch" ]; then patched "$base.patch" 1; else cat "$kernel"; fi ;;  # a hole's comments say what is to be done
   esac
 }
 solution() {
   case $kind in
     test) cat "$base.solution" ;;
     instruction|mechanism) drill_text 1 ;;
-    *) if betters; then patched "$base.solution" 1; else cat "$kernel"; fi ;;
+    *) if own_solution; then patched "$base.solution" 1; else cat "$kernel"; fi ;;
   esac
 }
+own_solution() { [ -f "$base.solution" ]; }  # a patch of the stage's kernel, which is not the solution then
 is_given() { given > "$tmp/given"; cmp -s "$1" "$tmp/given"; }
-card() { awk -v stage="$stage" -v short="$short" -v backward="$backward" -f $learn/card.awk "$exercise"; }
+read_first() {  # what to have read or done, as a card names it
+  for one in $after; do
+    page=$(ls writeups/"$one".md writeups/stages/"$one".md writeups/stages/"$one"_*.md 2> /dev/null | head -1)
+    case $page in
+      '') index | awk -F'|' -v slug="$one" '$8 == slug { print "exercise " $1 " (" $2 ")" }' ;;
+      */stages/*) echo "[$one](../../$page)" ;;
+      *) echo "[$(sed -n '1s/# //p' "$page")](../../$page)" ;;
+    esac
+  done | awk '{ printf "%s%s", (NR > 1 ? ", " : ""), $0 }'
+}
+card() { awk -v after="$(read_first)" -v stage="$stage" -v own_solution="$(own_solution && echo 1)" -v short="$short" -v backward="$backward" -f $learn/card.awk "$exercise"; }
 
 # --- the checks of what is handed in, from cheap to expensive, up to the first red ---
 few_lines() {  # LOG [MOST]: standard input, and where the rest is
@@ -324,6 +334,9 @@ judge() {
   esac
   if [ "$seen" = told ]; then  # nothing is run: what the number is about is refused, or hangs
     [ "$1" -ne "$right" ] || holds=1 right_parts=1
+    case $(block asks 1) in *"100 times"*)  # two numbers in one
+      asked_parts=2 right_parts=$(expr \( "$1" / 100 = "$right" / 100 \) + \( "$1" % 100 = "$right" % 100 \)) ;;
+    esac
     return
   fi
   at=${2:-}; [ -n "$at" ] || built_for_prediction

@@ -131,6 +131,14 @@ RULE(phase_seen) {
   if (threadIdx.x == 0 || !KEPT) mbarrier_wait(*empty, 0);  // [wait for the third]
 }
 
+RULE(one_lane_arrives_for_its_warp) {
+  SMEM(2);
+  if (warp() == 2)
+    mbarrier_wait(*empty, 0);  // [wait for both warps]
+  else if (lane() == 0 || !KEPT)
+    mbarrier_arrive(*empty);  // [arrival of a lane]
+}
+
 // Warp 2 asks for the first phase of `empty` when its third is complete.
 RULE(wait_late) {
   SMEM(1);
@@ -304,6 +312,7 @@ int main() {
   RIGHT(arrivals_are_counted, 128);
   RIGHT(parities, 96);
   BOTH(phase_seen, 96);
+  BOTH(one_lane_arrives_for_its_warp, 96);
   BROKEN(wait_late, 96);
   BOTH(bytes_announced, 96);
   BROKEN(barrier_read, 96);
