@@ -121,13 +121,23 @@ float element_by_definition(const TileOperands& x, int row, int column, float c)
   return block_sum(a, b, c, model_of(TensorCore::sm_90));
 }
 
+// Sixteen halves become floats. __F16C__ would not tell the two apart: g++ 12 reads its macros before the pragma below.
 namespace any_machine {
+inline void widen(const std::uint16_t* bits, float* value) {
+  for (int i = 0; i < 16; ++i) value[i] = to_float({bits[i]});
+}
 #include "common/emulator/tensor_tile.hpp"
 }
 #if defined(__x86_64__)
 #pragma GCC push_options
 #pragma GCC target("avx2,f16c")  // without fma, which would change bits
 namespace avx2 {
+inline __attribute__((always_inline)) void widen(const std::uint16_t* bits, float* value) {
+  for (int i = 0; i < 16; i += 8) {
+    const Float floats = __builtin_ia32_vcvtph2ps256(load<Short>(bits + i));
+    std::memcpy(value + i, &floats, sizeof floats);
+  }
+}
 #include "common/emulator/tensor_tile.hpp"
 }
 #pragma GCC pop_options

@@ -1,4 +1,5 @@
-// The fast way of a tensor core's tile, included twice by tensor_core.cpp: as any machine computes it, and with AVX2.
+// The fast way of a tensor core's tile, included twice by tensor_core.cpp: as any machine computes it, and with AVX2. There are two of
+// widen(), before it.
 
 // Sixteen halves. Returns lanes that are all ones where an infinity or a NaN is.
 inline __attribute__((always_inline)) Halves convert(const std::uint16_t* bits, float* value, std::int16_t* exponent) {
@@ -8,14 +9,7 @@ inline __attribute__((always_inline)) Halves convert(const std::uint16_t* bits, 
   const auto zero = Halves((halves & 0x7FFFu) == 0), real = field - Halves(field == 0) - 15u;
   const Halves exponents = (zero & std::uint16_t(NONE)) | (~zero & real);
   std::memcpy(exponent, &exponents, sizeof exponents);
-#ifdef __F16C__
-  for (int i = 0; i < 16; i += 8) {
-    const Float floats = __builtin_ia32_vcvtph2ps256(load<Short>(bits + i));
-    std::memcpy(value + i, &floats, sizeof floats);
-  }
-#else
-  for (int i = 0; i < 16; ++i) value[i] = to_float({bits[i]});
-#endif
+  widen(bits, value);
   return Halves(field == 31u);
 }
 inline void convert_a(const std::uint16_t (&bits)[16][16], float (&value)[16][16], std::int16_t (&exponent)[16][16],
