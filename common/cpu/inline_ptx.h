@@ -317,6 +317,23 @@ __forceinline__ void multiply_to_halves(const std::tuple<D&...>& d, const std::a
   lab::cpu::mma_m16n8k16(sums, a.data(), b.data());
   put_all(d, std::array<unsigned, 2>{pair<__half>(sums[0], sums[1]), pair<__half>(sums[2], sums[3])});
 }
+// mma.m16n8k32 and m16n8k16 of bytes, m16n8k8 and m16n8k4 of tf32: a register holds neighbours in k, four bytes or one
+// number. Row r of A lies in the lanes 4 (r % 8) to 4 (r % 8) + 3, column c of B in 4 c to 4 c + 3.
+template <class Element, class... D, std::size_t A, std::size_t B, class Sum>
+__forceinline__ void multiply_by_shuffles(const std::tuple<D&...>& d, const std::array<unsigned, A>& a,
+                                          const std::array<unsigned, B>& b, std::array<Sum, 4> c) {
+  static_assert(A == 2 * B);
+  const int lane = lab::plain::lane_of_thread();
+  for (int i = 0; i < 4; ++i)
+    for (int k = 0; k < int(4 * B); ++k) {
+      const unsigned from_a = __shfl_sync(~0u, a[std::size_t(k / 4 * 2 + i / 2)], lane / 4 * 4 + k % 4);
+      const unsigned from_b = __shfl_sync(~0u, b[std::size_t(k / 4)], (lane % 4 * 2 + i % 2) * 4 + k % 4);
+      const auto x = std::bit_cast<std::array<Element, 4 / sizeof(Element)>>(from_a);
+      const auto y = std::bit_cast<std::array<Element, 4 / sizeof(Element)>>(from_b);
+      for (std::size_t e = 0; e < x.size(); ++e) c[std::size_t(i)] += Sum(x[e]) * Sum(y[e]);
+    }
+  put_all(d, c);
+}
 // D and A stay where the kernel has them until the wait: their registers must be neighbours in memory, as an array's are.
 [[noreturn]] inline void unread_product() {
   std::fprintf(stderr, "wgmma: the CPU has no negated operands\n");

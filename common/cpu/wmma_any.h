@@ -4,6 +4,7 @@
 #pragma once
 #include "common/wmma_layout.hpp"
 #include "cuda_bf16.h"
+#include "cuda_intrinsics.h"
 #include "mma.h"
 
 namespace lab::plain {
@@ -16,7 +17,6 @@ int place(const nvcuda::wmma::fragment<Use, M, N, K, T, Layout>& f, int lane, in
   else
     return lane * f.num_elements + element;
 }
-inline int lane_of_thread() { return int((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32); }
 
 // All lanes of the warp take part; then each moves its own elements, or finds those of the others.
 template <class Fragment, class Matrix, class Move>
