@@ -2,6 +2,7 @@
 # headers.sh STAGE...: how many headers of common/ a reader of its kernel.cu has to open, transitively; those that declare the arguments
 # (attention.hpp, attention_backward.hpp, shape.hpp) do not count.
 for stage; do
+  [ -f "stages/$stage/kernel.cu" ] || { echo "headers.sh: there is no stages/$stage/kernel.cu" >&2; exit 2; }
   awk -v stage="$stage" '
     function follow(file, line, part, lines, n, i) {
       n = 0
