@@ -1,6 +1,6 @@
-// B3: the five products by mma.sync, with v2d's tools. The scores are computed transposed, S^T = K Q^T, so a warp's
-// rows are keys. Its accumulators of P^T and dS^T are then the A operands of dV = P^T dO and dK = dS^T Q. Only dQ needs
-// the dS of all warps: they go through shared memory. A query tile takes two block barriers.
+// B3: v2d's tools for the five products of B2b. ldmatrix fills operands from tiles that are swizzled, not padded; copies
+// run a tile ahead by cp.async; a warp has 32 keys where the grid is long, so that each B serves two products. dQ's sums
+// lie in the order of the accumulators, so that a warp adds to 32 neighbours at once. A query tile takes two barriers.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //

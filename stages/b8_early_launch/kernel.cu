@@ -1,8 +1,10 @@
-// B8: a kernel starts before the one before it has ended, by programmatic dependent launch, as in v4c. Its blocks start
-// and initialise their barriers, and wait for the end of the kernel before they touch global memory, whose pointers are
-// not __restrict__ where they read (common/ptx/grid_dependency.cuh). The main kernel alone does not let the next kernel
-// start early: its blocks would all settle on the few multiprocessors that have room. The three kernels compute the
-// same as b7's.
+// B8: small problems. Blocks share the queries of a key block: a small problem has fewer key blocks than the GPU has
+// multiprocessors, so as many blocks as fit have the same keys, and a part of the queries each. Each block stores its
+// parts of dK and dV as floats, and the kernel that rounds dQ adds them up, too. And a kernel starts before the one
+// before it has ended, by programmatic dependent launch, as in v4c: its blocks initialise their barriers, and wait for
+// the end of the kernel before they touch global memory, whose pointers are not __restrict__ where they read
+// (common/ptx/grid_dependency.cuh). The main kernel alone does not let the next kernel start early: its blocks would all
+// settle on the few multiprocessors that have room. Where the key blocks fill the GPU, the three kernels compute as b5.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //

@@ -1,5 +1,5 @@
 // B9: the same bits in every run, and as fast. A small problem's blocks store their parts of dQ apart, as they do with
-// dK and dV since b7, and the last kernel adds them up in the order of the keys. Otherwise blocks add in turns, as in b6,
+// dK and dV since b8, and the last kernel adds them up in the order of the keys. Otherwise blocks add in turns, as in b6,
 // by a schedule: no two blocks of a head are at the same query rows at the same time. Turns have a warpgroup of their own.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
