@@ -66,8 +66,7 @@ chosen = $(if $(stage),$(if $(bug)$(BROKEN),$(BUGS),$(call $(1),$(STAGE))),$(cal
 CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas -Wno-psabi
 # Reports need the lines of kernels, no variables: -g1. fmaf and a half's conversion are one instruction, or slow ones that give the same bits. Kernels
 # read halves as uint4, as nvcc lets them. CXXFLAGS=... of the command line stand alone.
-KERNEL_FLAGS := $(if $(filter CXXFLAGS,$(typed)),,-g1 -fno-strict-aliasing $(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma) \
-  $(if $(shell grep -swom1 f16c /proc/cpuinfo),-mf16c))
+KERNEL_FLAGS := $(if $(filter CXXFLAGS,$(typed)),,-g1 -fno-strict-aliasing $(addprefix -m,$(sort $(shell grep -m1 ^flags /proc/cpuinfo | grep -ow 'fma\|f16c'))))
 # g++ calls the checker at every load and store: of a whole uint4, not of its words; of a volatile too. A copy that is not elided has a
 # line of its own, which a statement that loads an argument of a class has not. AddressSanitizer excludes this.
 INSTRUMENTATION := $(if $(SANITIZE),,-fsanitize=thread,bounds -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1)
