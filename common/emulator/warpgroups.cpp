@@ -41,8 +41,7 @@ void Warpgroups::reset(std::uint64_t seed) {
   groups_.fill({});
   free_.clear();
   for (const auto& product : products_) free_.push_back(product.get());
-  in_flight_ = 0;
-  watched_ = 0;
+  in_flight_ = 0, watched_ = 0;
 }
 
 const std::byte* Warpgroups::window() const {
