@@ -112,7 +112,7 @@ core := $(call all_in,common checks/acceptance checks/races checks/fuzz $(if $(G
   $(patsubst %,checks/%.cpp,runner/library runner/run runner/forked counters/floor bugs/trial bugs/gpu_child_process bugs/hang bench/shapes $(if $(GPU),,exercises/kernel_printf exercises/drills/no_result))
 # commands.so: all commands but a stage's test, which waits for the runner alone, and fuzz: sanitize runs no other.
 bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) reference/wrong_answers.cpp
-exercises_text := $(filter-out $(core),$(call all_in,checks/exercises $(if $(GPU),,checks/exercises/drills)))
+exercises_text := $(filter-out $(core) $(if $(GPU),%/kernel_printf.cpp),$(call all_in,checks/exercises $(if $(GPU),,checks/exercises/drills)))
 evidence_text := checks/runner/commands.cpp $(filter-out $(core) $(if $(GPU),%/counters.cpp),\
   $(call all_in,checks/bits checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
 search_text := $(call all_in,checks/search)
