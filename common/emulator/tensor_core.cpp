@@ -127,7 +127,7 @@ inline void widen(const std::uint16_t* bits, float* value) {
   for (int i = 0; i < 16; ++i) value[i] = to_float({bits[i]});
 }
 #include "common/emulator/tensor_tile.hpp"
-}
+}  // namespace any_machine
 #if defined(__x86_64__)
 #pragma GCC push_options
 #pragma GCC target("avx2,f16c")  // without fma, which would change bits
@@ -139,7 +139,7 @@ inline __attribute__((always_inline)) void widen(const std::uint16_t* bits, floa
   }
 }
 #include "common/emulator/tensor_tile.hpp"
-}
+}  // namespace avx2
 #pragma GCC pop_options
 #else
 namespace avx2 = any_machine;

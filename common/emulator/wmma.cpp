@@ -54,7 +54,7 @@ unsigned at(unsigned held, unsigned ldm, bool column_major) {
 
 unsigned acc_held(const Block& block, int lane, int i) {
   return unsigned(block.fragments() == Fragments::measured ? wmma_layout::ACC_HELD[lane][i]
-                                                  : wmma_layout::acc_held_other(lane, i));
+                                                           : wmma_layout::acc_held_other(lane, i));
 }
 
 template <class Sum>  // float or half
