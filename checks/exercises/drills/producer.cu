@@ -12,7 +12,7 @@ constexpr int SLOTS = 3, CONSUMERS = 4;  // warps 0 to 3 multiply, warp 4 reques
 struct Smem {
   alignas(1024) half A[SLOTS][64][64];
   alignas(1024) half B[SLOTS][64][64];
-  ptx::MBarrier full[SLOTS], empty[SLOTS];  // `empty` is for you
+  ptx::MBarrier empty[SLOTS], full[SLOTS];  // `empty` is for you
 };
 
 __global__ void multiply(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, int steps,
