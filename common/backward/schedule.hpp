@@ -58,13 +58,14 @@ struct Schedule {
 // many do: as many as leave each a multiprocessor, where that makes the longest walk three tiles shorter at least, about
 // what the parts of dK and dV cost (measured). 0: the problem is not small. tiles: query tiles of a head.
 inline constexpr int SPREAD = 132;  // blocks, at most. Not the GPU's number: the bits would depend on it
-// Key blocks of a head, at most; where blocks share queries few heads are at work, and turns would be a chain through each.
+// Key blocks of a head, at most; where three blocks or more share queries few heads are at work, and turns would be a
+// chain through each.
 inline constexpr int MOST_APART = 8, MOST_APART_SHARING = 32;
 inline int small_parts(int key_blocks, int heads, int tiles) {
   key_blocks = std::max(key_blocks, 1), heads = std::max(heads, 1);
   if (heads > SPREAD / key_blocks) return 0;
   const int most = std::min(SPREAD / heads / key_blocks, tiles), parts = tiles - ceil_div(tiles, most) >= 3 ? most : 1;
-  return key_blocks > (parts > 1 ? MOST_APART_SHARING : MOST_APART) ? 0 : parts;
+  return key_blocks > (parts > 2 ? MOST_APART_SHARING : MOST_APART) ? 0 : parts;
 }
 
 // Launches whose blocks may get room alternately: as many as there are priorities of streams. Each leaves at most one head

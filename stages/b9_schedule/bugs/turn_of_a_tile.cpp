@@ -4,6 +4,6 @@
 using namespace lab;
 
 std::vector<Part> look() {
-  return {deadlocks({1, 1, 1060, 128, true}, "waits in a spin on element"),
-          still_right(look_at({1, 1, 1100, 64, true}), Gradient::dq)};
+  return {deadlocks({1, 5, 1060, 128, true}, "waits in a spin on element"),
+          still_right(look_at({1, 5, 1100, 64, true}), Gradient::dq)};
 }
