@@ -64,8 +64,8 @@ chosen = $(if $(stage),$(if $(bug)$(BROKEN),$(BUGS),$(call $(1),$(STAGE))),$(cal
 # No sibling calls: they leave no frame behind, and a report would name the caller's caller. A product and a sum are two roundings on
 # both backends, unless the source says fmaf. g++ remarks on how it once passed a tensor map by value: -Wno-psabi.
 CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas -Wno-psabi
-# Reports need the lines of kernels, no variables: -g1. fmaf and a half's conversion are one instruction, or slow ones that give the same bits. Kernels
-# read halves as uint4, as nvcc lets them. CXXFLAGS=... of the command line stand alone.
+# Reports need the lines of kernels, no variables: -g1. fmaf and a half's conversion are one instruction each, or slow code of the same bits.
+# Kernels read halves as uint4, as nvcc lets them. CXXFLAGS=... of the command line stand alone.
 KERNEL_FLAGS := $(if $(filter CXXFLAGS,$(typed)),,-g1 -fno-strict-aliasing $(addprefix -m,$(sort $(shell grep -m1 ^flags /proc/cpuinfo | grep -ow 'fma\|f16c'))))
 # g++ calls the checker at every load and store: of a whole uint4, not of its words; of a volatile too. A copy that is not elided has a
 # line of its own, which a statement that loads an argument of a class has not. AddressSanitizer excludes this.

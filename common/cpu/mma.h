@@ -1,6 +1,6 @@
-// nvcuda::wmma for g++: 16x16x16, half in, float or half accumulate; the other shapes and types are in wmma_any.h. Fragments have the hardware's measured element layout
-// (common/wmma_layout.hpp). A load or a store is a rendezvous of the warp, since all lanes must take part, and then
-// each lane moves its own elements: like the hardware's, it orders no memory.
+// nvcuda::wmma for g++: 16x16x16, half in, float or half accumulate; wmma_any.h has the other shapes and types. Fragments
+// have the hardware's measured element layout (common/wmma_layout.hpp). A load or a store is a rendezvous of the warp, since
+// all lanes must take part, and then each lane moves its own elements: like the hardware's, it orders no memory.
 #pragma once
 #include <type_traits>
 
