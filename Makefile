@@ -130,7 +130,7 @@ UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_T
   $(CORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(MORE_OBJ))
 # Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of four files, calls or arithmetic are optimised.
 LINES := $(if $(SANITIZE),-g1,-g0)
-$(B)/obj/%: OPTIMISE = -O1 $(LINES)
+$(B)/obj/%: OPTIMISE = $(if $(SANITIZE),-O0,-O1) $(LINES)
 $(call object,emulator): OPTIMISE = $(if $(SANITIZE),-O1) $(LINES)
 $(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
 $(B)/obj/checks/tests/% $(B)/obj/checks/runner/main.o: OPTIMISE = -O0 -g1
