@@ -4,7 +4,7 @@
 
 namespace cooperative_groups {
 
-inline unsigned rank_in_block() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+using lab::plain::rank_in_block;
 inline unsigned block_threads() { return blockDim.x * blockDim.y * blockDim.z; }
 
 class thread_block {

@@ -16,7 +16,8 @@ concept MixedNumbers = std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !st
 int block_votes(bool yes);  // of all threads at a block barrier, those that say yes
 unsigned active_lanes();    // of the warp: those that come here before any goes on
 long long ticks();          // of a clock that every look advances
-inline int lane_of_thread() { return int((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32); }
+inline unsigned rank_in_block() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+inline int lane_of_thread() { return int(rank_in_block() % 32); }
 }  // namespace lab::plain
 
 template <class A, class B>

@@ -74,8 +74,8 @@ __forceinline__ void part(T whole, const std::tuple<Parts&...>& parts) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = bits >> BITS * int(i) & ((std::uint64_t(1) << BITS) - 1);
   put_all(parts, values);
 }
-inline int lane_id() { return int((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32); }
-inline int warp_id() { return int((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32); }
+inline int lane_id() { return lab::plain::lane_of_thread(); }
+inline int warp_id() { return int(lab::plain::rank_in_block() / 32); }
 __forceinline__ bool elected() { return lane_id() == 0; }
 
 // --- arithmetic: integers wrap ---------------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ template <class Element, class... D, std::size_t A, std::size_t B, class Sum>
 __forceinline__ void multiply_by_shuffles(const std::tuple<D&...>& d, const std::array<unsigned, A>& a,
                                           const std::array<unsigned, B>& b, std::array<Sum, 4> c) {
   static_assert(A == 2 * B);
-  const int lane = lab::plain::lane_of_thread();
+  const int lane = lane_id();
   for (int i = 0; i < 4; ++i)
     for (int k = 0; k < int(4 * B); ++k) {
       const unsigned from_a = __shfl_sync(~0u, a[std::size_t(k / 4 * 2 + i / 2)], lane / 4 * 4 + k % 4);

@@ -334,9 +334,10 @@ judge() {
   esac
   if [ "$seen" = told ]; then  # nothing is run: what the number is about is refused, or hangs
     [ "$1" -ne "$right" ] || holds=1 right_parts=1
-    case $(block asks 1) in *"100 times"*)  # two numbers in one
-      asked_parts=2 right_parts=$(expr \( "$1" / 100 = "$right" / 100 \) + \( "$1" % 100 = "$right" % 100 \)) ;;
-    esac
+    parts=$(get parts)  # two numbers in one: this many times the first, plus the second. To the shell 012 would be octal
+    [ -z "$parts" ] || {
+      asked_parts=2 right_parts=$(expr \( "$1" / $parts = "$right" / $parts \) + \( "$1" % $parts = "$right" % $parts \))
+    }
     return
   fi
   at=${2:-}; [ -n "$at" ] || built_for_prediction

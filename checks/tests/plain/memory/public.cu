@@ -1,4 +1,4 @@
-// What public programs do wrong: global memory that nothing has written, stores to __constant__ memory, a copy to address zero,
+// Faults of public programs: global memory that nothing has written, stores to __constant__ memory, a copy to address zero,
 // a block's barrier that some threads pass by; and one that they do right: objects with virtual functions in shared memory.
 #include <cooperative_groups.h>
 #include <new>
