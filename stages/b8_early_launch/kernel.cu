@@ -44,11 +44,12 @@ constexpr int GROUP_KEYS = 64;                     // rows of a warpgroup's prod
 constexpr int STRIPE = 16;                         // of those, a warp's
 constexpr int N = GROUPS * GROUP_KEYS;             // keys per block
 constexpr int SLOTS = 3;                           // of query tiles: one is used, one is there, one is on its way
-constexpr int BLOCKS_TOGETHER = 256;               // of as many heads as that takes, started alternately
 constexpr int HELD = 64;                           // keys whose K^T stays in registers as an operand of dQ^T
 constexpr int SUM_BLOCKS = 4;                      // that round a tile of sums, some columns each
 template <int D>
 constexpr int M = D == 64 ? 128 : 64;  // query rows per tile
+template <int D>
+constexpr int BLOCKS_TOGETHER = D == 64 ? 256 : 128;  // of as many heads as that takes, started alternately
 static_assert(DQ_SQUARES * DQ_SIZE == M<64> * 64 && DQ_SQUARES * DQ_SIZE == M<128> * 128,
               "the squares of dQ make a whole tile");
 
@@ -92,8 +93,9 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (head >= heads) return;
   const int k0 = blockIdx.y * N, first_key = warp * STRIPE;  // of this block; of this warp, within the block's
   const int all_tiles = ceil_div(S, M), unseen = causal ? k0 / M : 0;  // no earlier row sees a key of this block
-  const int first_tile = unseen + (all_tiles - unseen) * part / parts;
-  const int tiles = unseen + (all_tiles - unseen) * (part + 1) / parts - first_tile;  // perhaps none
+  const int seen = all_tiles - unseen, sharing = min(parts, seen);     // a part has a tile at least
+  if (part >= sharing) return;
+  const int first_tile = unseen + seen * part / sharing, tiles = unseen + seen * (part + 1) / sharing - first_tile;
   terms += (std::size_t(head) * all_tiles + first_tile) * 2 * M;
   dq_sum += (std::size_t(head) * all_tiles + first_tile) * M * D + threadIdx.x % GROUP * 4;
   dk += std::size_t(head) * S * D, dv += std::size_t(head) * S * D;
@@ -202,11 +204,9 @@ __global__ void __launch_bounds__(THREADS, 1)
   };
 
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
-  if (tiles > 0) {
-    begin_s(0);
-    ptx::wgmma_wait<0>();
-    ptx::fence_registers(s);
-  }
+  begin_s(0);
+  ptx::wgmma_wait<0>();
+  ptx::fence_registers(s);
   for (int t = 0; t < tiles; ++t) {
     const int slot = t % SLOTS;
 
@@ -298,7 +298,7 @@ template <int D>
 __global__ void __launch_bounds__(DQ_SQUARES* GROUP)
     round_sums(const float* dq_sum, const float* units, const float* dk_parts, const float* dv_parts,
                half* __restrict__ dq, half* __restrict__ dk, half* __restrict__ dv, int parts, int heads, int S,
-               float scale) {
+               float scale, bool causal) {
   ptx::grid_dependency_wait();
   ptx::launch_dependents();
   constexpr int M = ::M<D>, COLUMNS = DQ_COLS / 8 / SUM_BLOCKS;  // of a square, eights of them, by a block
@@ -308,10 +308,11 @@ __global__ void __launch_bounds__(DQ_SQUARES* GROUP)
   const int row = tile * M + (D == 64 ? square * DQ_ROWS : 0), column = D == 64 ? 0 : square * DQ_COLS;
   const std::size_t at = ((std::size_t(head) * tiles + tile) * DQ_SQUARES + square) * DQ_SIZE,
                     head_at = std::size_t(head) * S * D, stride = std::size_t(heads) * tiles * M * D;
+  const int seen = causal ? tiles - tile * M / N * N / M : tiles;  // by these keys
   if (gradient == 0)
     round_transposed<D>(dq_sum + at, 1, stride, first, dq + head_at, row, column, S, scale * units[head]);
   else
-    round_square<D>((gradient == 1 ? dk_parts : dv_parts) + at, parts, stride, first,
+    round_square<D>((gradient == 1 ? dk_parts : dv_parts) + at, min(parts, seen), stride, first,
                     (gradient == 1 ? dk : dv) + head_at, row, column, S, gradient == 1 ? scale * units[head] : 1.0f);
 }
 
@@ -367,7 +368,7 @@ cudaError_t launch(const BackwardArgs& a) {
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   const auto [B, H, S, _, causal] = a.shape;
   const int heads = B * H, tiles = ceil_div(S, M), key_blocks = ceil_div(S, N);
-  const int together = std::clamp(BLOCKS_TOGETHER / key_blocks, 1, heads);
+  const int together = std::clamp(BLOCKS_TOGETHER<D> / key_blocks, 1, heads);
   const Workspace w = parts_of<D>(a.workspace, a.shape);
   CUtensorMap q, k, v, dout;
   if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}}))
@@ -391,7 +392,7 @@ cudaError_t launch(const BackwardArgs& a) {
     return error;
   how = config(dim3(heads, tiles * SUM_BLOCKS, w.parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0);
   return cudaLaunchKernelEx(&how, round_sums<D>, w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, w.parts,
-                            heads, S, a.scale);
+                            heads, S, a.scale, causal);
 }
 
 }  // namespace

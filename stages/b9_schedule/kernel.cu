@@ -94,7 +94,9 @@ __global__ void __launch_bounds__(THREADS, 1)
   const int k0 = key_block * N, first_key = warp * STRIPE;  // of this block; of this warp, within the block's
   const int all_tiles = schedule.n * BLOCK_TILES,
             own_tiles = (schedule.causal ? schedule.n - key_block : schedule.n) * BLOCK_TILES;
-  const int first = own_tiles * part / parts, tiles = own_tiles * (part + 1) / parts - first;  // perhaps none
+  const int sharing = min(parts, own_tiles);  // a part has a tile at least
+  if (part >= sharing) return;
+  const int first = own_tiles * part / sharing, tiles = own_tiles * (part + 1) / sharing - first;
   terms += std::size_t(head) * all_tiles * 2 * M;
   turns += std::size_t(head) * all_tiles;
   dq_sum += (apart ? std::size_t(key_block) * heads + head : head) * all_tiles * M * D + threadIdx.x % GROUP * 4;
@@ -243,11 +245,9 @@ __global__ void __launch_bounds__(THREADS, 1)
   };
 
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
-  if (tiles > 0) {
-    begin_s(0);
-    ptx::wgmma_wait<0>();
-    ptx::fence_registers(s);
-  }
+  begin_s(0);
+  ptx::wgmma_wait<0>();
+  ptx::fence_registers(s);
   for (int t = 0; t < tiles; ++t) {
     const int slot = t % SLOTS;
 
@@ -350,10 +350,11 @@ __global__ void __launch_bounds__(DQ_SQUARES* GROUP)
                     head_at = std::size_t(head) * S * D, stride = std::size_t(heads) * tiles * M * D;
   // Parts of dQ: under a causal mask the tile's own keys are the last that have stored one.
   const int dq_parts = !apart ? 1 : (causal ? tile : tiles - 1) * M / N + 1;
+  const int seen = causal ? tiles - tile / BLOCK_TILES<D> * BLOCK_TILES<D> : tiles;  // by these keys
   if (gradient == 0)
     round_transposed<D>(dq_sum + at, dq_parts, stride, first, dq + head_at, row, column, S, scale * units[head]);
   else
-    round_square<D>((gradient == 1 ? dk_parts : dv_parts) + at, parts, stride, first,
+    round_square<D>((gradient == 1 ? dk_parts : dv_parts) + at, min(parts, seen), stride, first,
                     (gradient == 1 ? dk : dv) + head_at, row, column, S, gradient == 1 ? scale * units[head] : 1.0f);
 }
 
