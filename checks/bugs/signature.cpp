@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/overlap.hpp"
@@ -17,7 +16,6 @@
 #include "checks/bugs/patch.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/runner/library.hpp"
-#include "reference/attention.hpp"
 
 namespace lab {
 namespace {

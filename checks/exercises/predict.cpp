@@ -1,7 +1,6 @@
 // runner KERNEL predict: whether a learner's prediction of this build's wrong answer is what comes out, element by element.
 // runner KERNEL card: the case that an exercise's card tells of. Of either pass.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <set>
