@@ -109,7 +109,7 @@ all_in = $(wildcard $(1:%=%/*.cpp))
 FAST := $(if $(GPU),,$(addprefix common/emulator/,mma.cpp tensor_core.cpp thread_clocks.cpp)) reference/attention.cpp reference/backward.cpp
 emulator := $(filter-out $(FAST),$(call all_in,common/emulator))
 core := $(call all_in,common checks/acceptance checks/races checks/fuzz $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
-  $(patsubst %,checks/%.cpp,runner/library runner/run runner/forked counters/floor bugs/trial bugs/gpu_child_process bugs/hang bench/shapes $(if $(GPU),,exercises/kernel_printf exercises/drills/no_result))
+  $(patsubst %,checks/%.cpp,runner/library runner/run runner/forked counters/floor bugs/trial bugs/gpu_child_process bugs/hang bench/shapes $(if $(GPU),,exercises/kernel_printf))
 # commands.so: all commands but a stage's test, which waits for the runner alone, and fuzz: sanitize runs no other.
 bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) reference/wrong_answers.cpp
 exercises_text := $(filter-out $(core) $(if $(GPU),%/kernel_printf.cpp),$(call all_in,checks/exercises $(if $(GPU),,checks/exercises/drills)))
@@ -191,7 +191,7 @@ build/gpu/probe_%: checks/probes/probe.cu $(PROBED) $(wildcard checks/probes/*.*
 RUN_NOTHING := help list clean check check-builds show-bug edit-bug save-bug unit sanitize evolve-labs probe exercise hint predict try solution grade
 RUNNING := $(filter-out $(RUN_NOTHING) $(if $(n),racecheck counters trace),$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)
-$(filter-out sanitized $(if $(and $(STAGE),$(if $(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
+$(filter-out sanitized $(if $(stage),test),$(RUNNING)): | $(B)/commands.so
 help: ## make | what can be done here
 	@sh checks/scripts/help.sh Makefile
 list: ## make list | every stage, its idea, its bugs, its names in the notes
@@ -199,7 +199,7 @@ list: ## make list | every stage, its idea, its bugs, its names in the notes
 ## make stage=v2b test [full=1] [verbose=1] [bug=NAME] | run the kernel and hold it against the fp64 oracle; without stage=: everything
 ifdef stage
 test: $(if $(BROKEN)$(bug),$(BUGS),$(call fixed,$(STAGE)) $(if $(GPU),,$(call checked,$(STAGE))))
-	@$(if $(BROKEN)$(bug),$(RUNNER) broken-version "$$stage",sh checks/scripts/stage_test.sh) $^
+	@sh checks/scripts/$(if $(BROKEN)$(bug),broken_test,stage_test).sh $^
 else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))

@@ -22,6 +22,7 @@ struct Wait {
   std::uint32_t lanes = 0;
   std::string file = {};
   int line = 0;
+  std::string text = {};  // of that line, "" where the file is not at hand
   bool operator==(const Wait&) const = default;
 };
 

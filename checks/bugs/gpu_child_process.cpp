@@ -33,11 +33,6 @@ bool hung_on_gpu = false;
 
 }  // namespace
 
-std::string state(const Trial& t) {
-  if (t.ok()) return "";
-  return std::string(" (") + t.error_name() + ": " + t.message + ")";
-}
-
 Part may_hide(Part part, const std::string& why) {
   part.excuse = why;
   return part;

@@ -8,8 +8,6 @@
 
 namespace lab {
 
-std::string state(const Trial& trial);  // " (ERROR: MESSAGE)"; "" if it went well
-
 // A GPU has no schedules to choose and no checker of ours: what the bug does not happen to show there is hidden, not
 // gone.
 Part may_hide(Part part, const std::string& why);

@@ -17,7 +17,7 @@ Wait for_bytes(const std::string& barrier, unsigned phase, std::int64_t bytes) {
 static bool stands_so(const Wait& seen, const Wait& wanted) {
   const bool lanes = !wanted.lanes || (seen.lanes == wanted.lanes && seen.first_warp == wanted.first_warp &&
                                        seen.last_warp == wanted.last_warp);
-  const bool place = !wanted.line || (seen.line == wanted.line && seen.file == wanted.file);
+  const bool place = seen.text.find(wanted.text) != seen.text.npos;
   const bool arrivals = seen.missing == wanted.missing && (!wanted.of || seen.of == wanted.of);
   return seen.at == wanted.at && seen.barrier == wanted.barrier && seen.phase == wanted.phase && arrivals &&
          seen.bytes == wanted.bytes && seen.words == wanted.words && (seen.no_arrival || !wanted.no_arrival) &&

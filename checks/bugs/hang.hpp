@@ -16,7 +16,7 @@ Wait for_bytes(const std::string& barrier, unsigned phase, std::int64_t bytes);
 
 // Parts of a hang that must all be there.
 struct NamedHang {
-  Wait wait;                    // of some threads; its place counts if it has a line, its lanes if it has any
+  Wait wait;                    // of some threads; `text` is a piece of its line; its lanes count if it has any
   std::uint32_t returned = 0;   // exactly these warps of a block have returned; 0: any
   std::vector<Wait> also = {};  // of other threads
 };

@@ -1,4 +1,4 @@
-// reproduce, check-harness, broken-version: each bug's kernel in a process of its own, and what the exit statuses mean together.
+// reproduce, check-harness, racecheck: each bug's kernel in a process of its own, and what the exit statuses mean together.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -20,21 +20,21 @@ namespace fs = std::filesystem;
 // A build with a bug, build/BACKEND/STAGE/bug-BUG/kernel.so, and the right kernel beside it.
 struct Planted {
   std::string kernel, stage, bug;
-  Patch patch;
+  PatchHead head;
   explicit Planted(const std::string& path) : kernel(path) {
     const fs::path variant = fs::path(path).parent_path();
     const std::string name = variant.filename();
     if (!name.starts_with("bug-")) throw BadInput("'" + path + "' is no build with a bug");
     stage = variant.parent_path().filename(), bug = name.substr(4);
-    patch = read_patch(stage, bug);
+    head = read_patch_head(stage, bug);
   }
   std::string right() const {
     const char* const variant = can_schedule() ? "checked" : "fixed";
     return (fs::path(kernel).parent_path().parent_path() / variant / "kernel.so").string();
   }
-  bool harmless() const { return !patch.harmless.empty(); }
-  bool is_right() const { return harmless() || !patch.slow.empty(); }  // the output is, whatever else shows
-  bool unseen() const { return !patch.unseen.empty() && can_schedule(); }
+  bool harmless() const { return head.contains("harmless"); }
+  bool is_right() const { return harmless() || head.contains("slow"); }  // the output is, whatever else shows
+  bool unseen() const { return head.contains("unseen") && can_schedule(); }
 };
 
 std::vector<Planted> planted(std::span<char*> kernels) {
@@ -139,7 +139,7 @@ int check_harness_command(std::span<char*> args) {
     if (std::FILE* const file = std::fopen(log.c_str(), "w")) std::fputs(tested.text.c_str(), file), std::fclose(file);
     std::printf("%-20s %-22s ", bug.stage.c_str(), bug.bug.c_str());
     const char* wanted = bug.unseen() ? "green, and the race check red" : bug.is_right() ? "green" : "red";
-    switch (judge_acceptance(tested.status, bug.is_right(), !bug.patch.lucky.empty() && !can_schedule(),
+    switch (judge_acceptance(tested.status, bug.is_right(), bug.head.contains("lucky") && !can_schedule(),
                              !skipped.empty())) {
       case Colour::skipped:
         ++counts.skipped;
@@ -158,34 +158,6 @@ int check_harness_command(std::span<char*> args) {
     }
     std::fflush(stdout);
   });
-  return counts.told();
-}
-
-// broken-version NAME KERNEL...: the acceptance of a version of the notes that never worked, or of a stage with a bug.
-int broken_version_command(std::span<char*> args) {
-  if (args.size() < 2) throw BadInput("usage: broken-version NAME build/BACKEND/STAGE/bug-BUG/kernel.so...");
-  const std::string name = args[0];
-  const std::vector<Planted> bugs = planted(args.subspan(1));
-  Counts counts;  // failed: the acceptance was red
-  bool is_a_stage = false;
-  each_forked(
-      bugs.size(),
-      [&](std::size_t i) {
-        return run({bugs[i].kernel, "test", "quick=1"});
-      },
-      [&](std::size_t i, const Forked& tested) {
-        const Planted& bug = bugs[i];
-        is_a_stage |= name == bug.stage || name == short_stage_name(bug.stage);
-        std::printf("=== %s is %s with the bug %s\n%s", name.c_str(), bug.stage.c_str(), bug.bug.c_str(),
-                    tested.text.c_str());
-        if (tested.status == 0 && !bug.patch.unseen.empty())
-          std::printf("No answer shows it on the CPU: make stage=%s racecheck bug=%s does.\n", name.c_str(),
-                      bug.bug.c_str());
-        ++(tested.status == 0 ? counts.passed : tested.status == STAGE_SKIPPED ? counts.skipped : counts.failed);
-      });
-  if (!is_a_stage) std::printf("%s never worked.\n", name.c_str());
-  std::printf("%d of %d planted changes turn the acceptance red. To see why: make stage=%s reproduce-bug\n",
-              counts.failed, counts.passed + counts.failed, name.c_str());
   return counts.told();
 }
 

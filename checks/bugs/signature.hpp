@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "checks/acceptance/comparison.hpp"
 #include "checks/bugs/hang.hpp"
 #include "checks/bugs/trial.hpp"
+#include "reference/backward.hpp"
 
 namespace lab {
 
@@ -41,31 +43,46 @@ enum class Under { every, some };
 using Where = std::function<bool(int row, int col)>;
 inline bool everywhere(int, int) { return true; }
 
+// One output of a trial: a forward stage's only one, or a gradient.
+enum Gradient { dq, dk, dv };
+struct Output {
+  const Trial& trial;
+  std::size_t index;
+  Output(const Trial& of, std::size_t which = 0) : trial(of), index(which) {}
+  const std::vector<fp16>& values() const { return trial.outputs[index]; }
+  const Expected& right() const { return trial.right()[index]; }
+  std::string name() const;  // "the output", "dQ"
+};
+// A wrong answer, [B,H,S,D] in fp64, at the bound that a right one would have in its place; of the elements with `where`.
+Comparison compare_with_prediction(const Output& out, const std::vector<double>& predicted,
+                                   const Where& where = everywhere);
+// The gradients that come of pairs changed by `change`: P, dP and dS of a head are its to rewrite.
+Gradients backward_after(const Trial& trial, const ChangePairs& change);
+
 // A mark for each element of an output: '.' right, '#' wrong, 'N' NaN, '~' never written, that is to say with the bits
 // of the poison. A NaN where the right answer has one is marked all the same.
-std::string marks_of(const Trial& trial);
-std::string marks_of(const Trial& trial, const std::vector<double>& right);
+std::string marks_of(const Output& out);
 
 // `predicted` ([B,H,S,D], fp64) is what comes out, at the harness's own tolerance, on an input where it differs from
 // the right answer by at least 100 times the notes' 1e-3. Only elements with `where` count. Where it is a NaN or an
 // infinity, so must the output be.
-Part equals_prediction(const Trial& trial, const std::vector<double>& predicted, const std::string& formula,
+Part equals_prediction(const Output& out, const std::vector<double>& predicted, const std::string& formula,
                        const Where& where = everywhere);
 // The output is NaN at exactly these elements.
-Part nan_exactly(const Trial& trial, const Where& where, const std::string& rule);
+Part nan_exactly(const Output& out, const Where& where, const std::string& rule);
 // The output still holds the poison at exactly these elements.
-Part unwritten_exactly(const Trial& trial, const Where& where, const std::string& rule);
+Part unwritten_exactly(const Output& out, const Where& where, const std::string& rule);
 // The output is wrong somewhere, without a prediction of how.
 Part wrong_somewhere(const Trial& trial);
 // The output is right, and equals `predicted`, if that is given: the bug is real and does not show here. Holds for the
 // fixed build too, so it tells a build by nothing; it fails the signature if it does not hold.
-Part right_by_luck(const Trial& trial, const std::string& why, const std::vector<double>& predicted = {});
+Part still_right(const Output& out, const std::string& why = "all the same", const std::vector<double>& predicted = {});
 // The launch is refused, and its message has all of these pieces.
 Part refused(const Trial& trial, const std::vector<std::string>& pieces);
 // The kernel stops with `error`, and its message has all of these pieces.
 Part fails(const Trial& trial, cudaError_t error, const std::vector<std::string>& pieces);
-// A block cannot go on, and the report says so: threads stand as `hang` has it (checks/bugs/hang.hpp), at the kernel's
-// or the patch's line with the piece `line` ("" stands for any). With `Under::every` the report says so under every
+// A block cannot go on, and the report says so: threads stand as `hang` has it (checks/bugs/hang.hpp), at a line with the
+// piece `line` ("" stands for any). With `Under::every` the report says so under every
 // schedule and time of copying (and of wgmma's products, the same), with `some` under at least one.
 //
 // A kernel that hangs costs a GPU nothing, since the end of its process ends it. So on a GPU a process of its own
@@ -85,18 +102,17 @@ Part overlapping_launches_wrong(const Shape& one, const Shape& other);
 // Schedules and copy modes give different outputs. On a GPU: repeated launches differ, or one is wrong.
 Part schedules_differ(const Shape& shape, Family family = Family::unit);
 
-// The CPU checker reports `kind` under every schedule, or, with Under::some, under at least one: what is found first
-// may be the schedule's choice. `first` and `second` are pieces of source lines, of the kernel
-// or of those that the patch adds: a report must name exactly those lines, in either order ("" stands for any line, or
-// no such side).
+// The CPU checker reports `kind` under every schedule (of a backward stage: and order of blocks), or, with Under::some,
+// under at least one: what is found first may be the schedule's choice. A report quotes its two lines: `first` and
+// `second` are pieces of them, in either order ("" stands for any line, or no such side).
 struct ExpectedReport {
   Finding::Kind kind;
-  std::string first, second;
+  std::string first = {}, second = {};
   int multiprocessors = 0;  // that the launcher finds (ExecOptions)
 };
 Part checker_reports(const Shape& shape, const ExpectedReport& report, Under under = Under::every);
-// The CPU execution's counts (common/counts.hpp) at the line with `piece`: the mean `figure` per instruction of
-// this kind. For kernels that are right and slow. A GPU counts it for a profiler only.
+// The CPU execution's counts (common/counts.hpp) at a line with `piece`: the mean `figure` per instruction of this kind.
+// For kernels that are right and slow. A GPU counts it for a profiler only.
 struct ExpectedCount {
   Counted what{};
   std::string piece;
@@ -106,8 +122,6 @@ struct ExpectedCount {
   bool at_least = false;
 };
 Part counted(const Shape& shape, const ExpectedCount& wanted);
-// Every ldmatrix.x4 there takes `turns` cycles at the banks: 4 without a conflict, one per eight rows of 16 bytes.
-Part bank_turns(const Shape& shape, const std::string& piece, int turns);
 // The checker finds nothing and all schedules agree with the right answer: for harmless changes.
 std::vector<Part> nothing_wrong(const Shape& shape);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "checks/acceptance/launch.hpp"
+#include "checks/acceptance/problem.hpp"
 #include "common/backend.hpp"
 #include "common/fp16.hpp"
 #include "reference/attention.hpp"
@@ -15,10 +16,15 @@ struct Trial : Ran {
   Family family{};
   std::uint64_t seed = 1;
   Inputs in;
-  std::vector<fp16> out;      // of the forward pass; poisoned before the launch
   std::string title() const;  // "unit inputs, (1,8,512,64), seed 1"
+  // The right answer, computed when it is first asked for; of the forward pass at the bound that holds for wrong answers too.
+  const std::vector<Expected>& right() const;
   operator Operands() const { return {shape, scale, in.q, in.k, in.v}; }
+
+ private:
+  mutable std::vector<Expected> right_;
 };
+std::string state(const Trial& trial);  // " (ERROR: MESSAGE)"; "" if it went well
 // `scale` multiplies the scores, 0 stands for default_scale(D). `seconds`: how long a GPU may take, 0 stands for
 // hang_seconds(shape).
 Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {},

@@ -30,12 +30,7 @@ constexpr Word WORDS[] = {
     {"shared-store-cycles", Counted::shared_store, &Tally::wavefronts},
     {"ldmatrix", Counted::ldmatrix, &Tally::instructions},
     {"ldmatrix-cycles", Counted::ldmatrix, &Tally::wavefronts},
-    {"wmma-loads", Counted::wmma_load, &Tally::instructions},
-    {"wmma-load-cycles", Counted::wmma_load, &Tally::wavefronts},
     {"copies", Counted::cp_async, &Tally::lanes},
-    {"copy-cycles", Counted::cp_async, &Tally::wavefronts},
-    {"copy-sectors", Counted::cp_async, &Tally::sectors},
-    {"global-loads", Counted::global_load, &Tally::instructions},
     {"global-load-sectors", Counted::global_load, &Tally::sectors},
     {"global-stores", Counted::global_store, &Tally::instructions},
     {"global-store-sectors", Counted::global_store, &Tally::sectors},
@@ -48,7 +43,6 @@ constexpr Word WORDS[] = {
     {"arrivals", Counted::mbarrier_arrive, &Tally::lanes},
     {"named-barriers", Counted::named_barrier, &Tally::instructions},
     {"cluster-barriers", Counted::cluster_barrier, &Tally::instructions},
-    {"remote-stores", Counted::remote_store, &Tally::lanes},
     {"remote-bytes", Counted::remote_store, &Tally::bytes},
     {"stmatrix", Counted::stmatrix, &Tally::instructions},
     {"stmatrix-cycles", Counted::stmatrix, &Tally::wavefronts},
@@ -56,23 +50,9 @@ constexpr Word WORDS[] = {
     {"tma-bytes", Counted::tma_load, &Tally::bytes},
     {"tma-sectors", Counted::tma_load, &Tally::sectors},
     {"tma-stores", Counted::tma_store, &Tally::instructions},
-    {"tma-stored-bytes", Counted::tma_store, &Tally::bytes},
 };
 // A word that events count, where its lines are found.
 constexpr Word BARRIERS = {"barriers", Counted::barrier, &Tally::instructions};
-
-// The line that most of a word's count comes from; "" where two share that.
-std::string dearest(const std::vector<CountedLine>& lines, const Word& word) {
-  std::uint64_t most = 0;
-  std::string place;
-  for (const CountedLine& line : lines) {
-    const std::uint64_t count = line.what == word.what ? line.tally.*word.figure : 0;
-    if (count < most || count == 0) continue;
-    place = count == most ? "" : line.file + ":" + std::to_string(line.line);
-    most = count;
-  }
-  return place;
-}
 
 }  // namespace
 
@@ -81,57 +61,58 @@ void WordCounter::see(const ExecEvent& e) {
   counts["phases"] += e.kind == ExecEvent::Kind::mbarrier_complete;
 }
 
-void WordCounter::add(const ExecReport& report) {
+void WordCounter::print(const ExecReport& report) {
   for (const Word& word : WORDS)
     for (const CountedBlock& block : report.counted_blocks)
       counts[word.name] += long(block.tallies[std::size_t(word.what)].*word.figure);
-  for (const Word& word : WORDS) dearest_lines[word.name] = dearest(report.counts, word);
-  dearest_lines[BARRIERS.name] = dearest(report.counts, BARRIERS);
-}
-
-void WordCounter::print() const {
   for (const auto& [what, count] : counts) std::printf("%s %ld\n", what.c_str(), count);
-  for (const auto& [what, place] : dearest_lines)
-    if (!place.empty()) std::printf("most %s %s\n", what.c_str(), place.c_str());
+  std::vector<Word> words(std::begin(WORDS), std::end(WORDS));
+  words.push_back(BARRIERS);
+  for (const Word& word : words) {
+    std::uint64_t most = 0;
+    const CountedLine* dearest = nullptr;
+    for (const CountedLine& line : report.counts) {
+      const std::uint64_t count = line.what == word.what ? line.tally.*word.figure : 0;
+      if (count < most || count == 0) continue;
+      dearest = count == most ? nullptr : &line;
+      most = count;
+    }
+    if (dearest) std::printf("most %s %s:%d\n", word.name, dearest->file.c_str(), dearest->line);
+  }
 }
 
-std::string count_block(const Shape& shape, unsigned tile, WordCounter& counter) {
+// Counts the work of one block, or cluster; backward, of the first of each kernel.
+int counts_command(std::span<char*> args) {
+  constexpr std::string_view KEYS[] = {"shape"};
+  const Shape shape = one_shape(KeyValues(args, KEYS).require("shape"));
+  if (!can_check()) throw BadInput("this binary is not instrumented");
+  const auto fails = [](const std::string& why) { return std::printf("%s\n", why.c_str()), 1; };
   const LaunchPlan plan = plan_of(shape);
+  WordCounter counter;
   ExecOptions options;
   options.check = options.count = true, options.workers = 1, options.watcher = &counter;
-  options.blocks = {tile * plan.parts};
+  options.blocks = {0};
   const Trial t = run_trial(shape, Family::unit, options);
-  if (!t.ok()) return "the launch fails: " + t.message;
+  if (!t.ok()) return fails("the launch fails: " + t.message);
   if (subject().backward) {  // the first block of each kernel, which between them write some of the gradients
     std::size_t written = 0;
     for (const std::vector<fp16>& gradient : t.outputs)
       written += gradient.size() - std::ranges::count(gradient, FP16_NAN);
     if (const std::size_t all = 3 * shape.elements(); written > all / 2)
-      return format("one block of each kernel ran, and %zu of %zu gradients were written", written, all);
+      return fails(format("one block of each kernel ran, and %zu of %zu gradients were written", written, all));
     counter.counts["different-outputs"] = long(count_outputs(subject(), shape).outputs);  // in several orders of blocks
   } else {
     // Rows of other blocks must still hold the poison: what wrote them is no block of this launch.
     const std::vector<RowBlock> rows = written_rows(shape, t.outputs[0]);
     if (rows.size() > 1 || (!rows.empty() && rows[0].rows > plan.tile_m))
-      return format("one block was launched: it wrote %zu stretches of rows, the first of %d", rows.size(),
-                    rows[0].rows);
+      return fails(
+          format("one block was launched: it wrote %zu stretches of rows, the first of %d", rows.size(), rows[0].rows));
     counter.counts["shared-bytes"] = long(plan.smem);
     counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
     counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);
   }
-  counter.add(t.report);  // of a cluster's blocks together
-  return "";
-}
-
-int counts_command(std::span<char*> args) {
-  constexpr std::string_view KEYS[] = {"shape"};
-  const Shape shape = one_shape(KeyValues(args, KEYS).require("shape"));
-  if (!can_check()) throw BadInput("this binary is not instrumented");
-  WordCounter counter;
-  const std::string failure = count_block(shape, 0, counter);
-  if (failure.empty()) return counter.print(), 0;
-  std::printf("%s\n", failure.c_str());
-  return 1;
+  counter.print(t.report);
+  return 0;
 }
 
 }  // namespace lab

@@ -8,18 +8,13 @@
 
 namespace lab {
 
-// Watches a launch; with add(), what its report has counted comes on top.
 class WordCounter final : public ExecWatcher {
  public:
   void see(const ExecEvent& e) override;
-  void add(const ExecReport& report);  // of all its blocks together
-  void print() const;
+  // What it has seen, and what the launch's report has counted, of all its blocks together: "WORD COUNT"; and "most WORD FILE:LINE"
+  // for the line that most of it comes from, unless two share that.
+  void print(const ExecReport& report);
   std::map<std::string, long> counts = {{"barriers", 0}, {"phases", 0}};
-  std::map<std::string, std::string> dearest_lines;  // "FILE:LINE" that most of it comes from; "" where two share that
 };
-
-// Counts the work of one block, or cluster: of the one that takes the tile; backward, of the first of each kernel. Returns why it
-// cannot be, or "".
-std::string count_block(const Shape& shape, unsigned tile, WordCounter& counter);
 
 }  // namespace lab

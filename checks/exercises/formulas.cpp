@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "checks/acceptance/subject.hpp"
-#include "checks/bugs/backward_parts.hpp"
+#include "checks/bugs/signature.hpp"
 #include "common/wmma_layout.hpp"
 #include "reference/attention.hpp"
 #include "reference/bad_input.hpp"
@@ -25,14 +25,10 @@ template <Answer (*compute)(const Operands&, int tile_n)>
 Answer by_tile(const Operands& in) {
   return compute(in, tiled(in.shape).tile_n);
 }
-template <class Keys>
-Answer masked(const Operands& in, Keys keys) {
-  return wrong::other_mask(in, [&](int row) { return std::clamp(int(keys(row)), 1, in.shape.S); });
-}
-
 // A row sees at most the first `most` keys.
 Answer first_keys(const Operands& in, int most) {
-  return masked(in, [&](int row) { return in.shape.causal ? std::min(row + 1, most) : most; });
+  return wrong::other_mask(
+      in, [&](int row) { return std::clamp(in.shape.causal ? std::min(row + 1, most) : most, 1, in.shape.S); });
 }
 
 // One output.
@@ -130,7 +126,7 @@ struct {
 };
 
 Gradients gradients_after(const Trial& t, void (*change)(Pair pair)) {
-  return backward_after({t, {}}, [&](BackwardHead& h) {
+  return backward_after(t, [&](BackwardHead& h) {
     for (int i = 0; i < h.S; ++i)
       for (int j = 0; j < h.S; ++j)
         if (h.sees(i, j))
@@ -152,15 +148,6 @@ std::vector<Formula> formulas() {
     for (const auto& [name, says, compute] : FORWARD)
       all.push_back({name, says, [compute](const Trial& t) { return std::vector<Answer>{compute(t)}; }});
   return all;
-}
-
-Formula formula_named(const std::string& name) {
-  std::string names;
-  for (const Formula& formula : formulas()) {
-    if (name == formula.name) return formula;
-    names += std::string(" ") + formula.name;
-  }
-  throw BadInput("no formula is called '" + name + "'; there are:" + names);
 }
 
 }  // namespace lab

@@ -14,7 +14,5 @@ struct Formula {
   std::function<std::vector<std::vector<double>>(const Trial&)> compute;
 };
 std::vector<Formula> formulas();  // of the pass at hand
-// Throws BadInput with the names.
-Formula formula_named(const std::string& name);
 
 }  // namespace lab

@@ -3,23 +3,12 @@
 
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 
 namespace {
 
 constexpr int MOST_LINES = 1000;  // of a process: all threads of a launch may print
-
-// Where LAB_PRINTED says, else standard output.
-std::FILE* destination() {
-  static std::FILE* const file = [] {
-    const char* path = std::getenv("LAB_PRINTED");
-    std::FILE* opened = path ? std::fopen(path, "a") : stdout;
-    return opened ? opened : stdout;
-  }();
-  return file;
-}
 
 }  // namespace
 
@@ -29,17 +18,16 @@ extern "C" int lab_kernel_printf(const char* format, ...) {
   static bool line_begins = true;
   const std::lock_guard guard(lock);
   if (lines == MOST_LINES) return 0;
-  std::FILE* file = destination();
   if (line_begins)
-    std::fprintf(file, "block %u,%u,%u thread %u: ", blockIdx.x, blockIdx.y, blockIdx.z,
-                 threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
+    std::printf("block %u,%u,%u thread %u: ", blockIdx.x, blockIdx.y, blockIdx.z,
+                threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
   std::va_list values;
   va_start(values, format);
-  const int printed = std::vfprintf(file, format, values);
+  const int printed = std::vprintf(format, values);
   va_end(values);
   const std::size_t length = std::strlen(format);
   line_begins = length > 0 && format[length - 1] == '\n';
-  if (line_begins && ++lines == MOST_LINES) std::fprintf(file, "... (no more than %d lines are kept)\n", MOST_LINES);
-  std::fflush(file);  // a launch that hangs ends the process
+  if (line_begins && ++lines == MOST_LINES) std::printf("... (no more than %d lines are kept)\n", MOST_LINES);
+  std::fflush(stdout);  // a launch that hangs ends the process
   return printed;
 }

@@ -1,9 +1,8 @@
 // runner KERNEL predict: whether a learner's prediction of this build's wrong answer is what comes out, element by element.
 // runner KERNEL card: the case that an exercise's card tells of. Of either pass.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <deque>
+#include <functional>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -11,13 +10,11 @@
 
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/format.hpp"
-#include "checks/acceptance/problem.hpp"
 #include "checks/acceptance/same_bits.hpp"
 #include "checks/acceptance/sampling.hpp"
-#include "checks/acceptance/tolerance.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/bench/shapes.hpp"
-#include "checks/bugs/hang.hpp"
+#include "checks/bugs/signature.hpp"
 #include "checks/exercises/formulas.hpp"
 #include "checks/exercises/rule.hpp"
 #include "checks/runner/commands.hpp"
@@ -29,7 +26,7 @@ struct Request {
   std::vector<Shape> shapes;
   Family family = Family::unit;
   ExecOptions options;
-  std::string say, seen;
+  std::string seen;
 };
 
 Request read_request(const KeyValues& words) {
@@ -48,43 +45,14 @@ struct Score {
   std::vector<std::string> near = {};
 };
 
-// measure(), once for each shape: of one launch several predictions are judged, and a process has one request.
-template <class Measure>
-const auto& once(const Shape& shape, Measure measure) {
-  static std::deque<std::pair<Shape, decltype(measure())>> known;
-  const auto found = std::ranges::find(known, shape, [](const auto& one) { return one.first; });
-  return found != known.end() ? found->second : known.emplace_back(shape, measure()).second;
-}
+// Judges predictions of one launch: what it measures does not depend on what is said.
+using Judge = std::function<Score(const std::string& say)>;
 
-// A launch, and the right answer of it. One that is refused or stops has written nothing that means anything: all is wrong.
-struct Launch {
-  Trial trial;
-  std::vector<Expected> right;  // of each output
-};
-Launch launch(const Request& r, const Shape& shape) {
-  Launch l{run_trial(shape, r.family, r.options), {}};
-  const Trial& t = l.trial;
-  if (subject().backward)
-    l.right = oracle(subject(), {shape, t.scale, t.family, t.in});
-  else
-    l.right = {loosely(attention(t), shape, t.scale, t.in, subject().half_p)};
-  return l;
-}
-const Launch& told_launch(const Request& r, const Shape& shape) {
-  return once(shape, [&] {
-    Launch l = launch(r, shape);
-    if (!l.trial.ok()) std::printf("%s: the launch fails: %s\n", l.trial.title().c_str(), l.trial.message.c_str());
-    return l;
-  });
-}
-
-// A mark for each element of an output: . right, # wrong, N NaN, ~ never written.
-std::string marks_of(const Launch& l, std::size_t output) {
-  const std::vector<fp16>& out = l.trial.outputs[output];
-  std::string marks = lab::marks_of(l.trial.shape, all_rows(l.trial.shape), out, l.right[output]);
-  for (std::size_t i = 0; i < marks.size(); ++i)
-    if (marks[i] == '.' && std::isnan(to_float(out[i]))) marks[i] = 'N';  // where the right answer has one, too
-  return marks;
+// One that is refused or stops has written nothing that means anything: all is wrong.
+Trial launch(const Request& r, const Shape& shape) {
+  const Trial t = run_trial(shape, r.family, r.options);
+  if (!t.ok()) std::printf("%s: the launch fails: %s\n", t.title().c_str(), t.message.c_str());
+  return t;
 }
 
 // A prediction is of elements with one of these marks.
@@ -95,63 +63,53 @@ const char* in_words(const std::string& seen) {
   return seen == "nan" ? "NaN" : seen == "unwritten" ? "never written" : "wrong";
 }
 
-Score mask_score(const Request& r, const Shape& shape) {
-  const Rule rule(r.say);
-  const Launch& l = told_launch(r, shape);
-  std::size_t yours = 0, theirs = 0, both = 0, differing = 0;
-  std::vector<std::string> map;  // of the first head where they differ
-  std::string of;
-  for (std::size_t output = 0; output < l.right.size(); ++output) {
-    const std::string name = subject().backward ? subject().outputs[output] : "";
-    std::string marks = marks_of(l, output);
-    if (r.seen == "rows")  // single elements may be right by chance, a whole row is not
-      for (std::size_t row = 0; row < marks.size(); row += shape.D)
-        if (marks.find_first_not_of('.', row) < row + shape.D) marks.replace(row, shape.D, shape.D, '#');
-    for (char& mark : marks) mark = is_seen(r.seen, mark) ? '#' : '.';
-    const std::size_t head = std::size_t(shape.S) * shape.D;
-    for (int b = 0; b < shape.B; ++b)
-      for (int h = 0; h < shape.H; ++h) {
-        std::string said, is = marks.substr((std::size_t(b) * shape.H + h) * head, head);
-        for (int row = 0; row < shape.S; ++row)
-          said += rule.marks({b, h, row, 0, shape.S, shape.D, shape.causal, name == "dq", name == "dk", name == "dv"});
-        for (std::size_t i = 0; i < head; ++i) {
-          yours += said[i] == '#', theirs += is[i] == '#', both += said[i] == '#' && is[i] == '#';
-          differing += said[i] != is[i];
-        }
-        if (said == is || !map.empty()) continue;
-        map = rule_map(said, is, shape.D, in_words(r.seen));
-        of = format("%s%s(b,h) = (%d,%d)", name.c_str(), name.empty() ? "" : " of ", b, h);
-      }
-  }
-  std::printf("%s: your rule marks %zu elements, %s are %zu%s\n", text(shape).c_str(), yours, in_words(r.seen), theirs,
-              differing ? "" : ": the same");
-  if (differing == 0) return {1};
-  map.insert(map.begin(), of + ":");
-  map.insert(map.begin(), format("%s: your rule marks %zu elements, %zu of them rightly; it misses %zu.",
-                                 text(shape).c_str(), yours, both, theirs - both));
-  return {.near = map};
+Judge mask_judge(const Request& r, const Shape& shape) {
+  const Trial t = launch(r, shape);
+  std::string seen;  // of all outputs, one after the other
+  for (std::size_t output = 0; output < t.outputs.size(); ++output) seen += marks_of({t, output});
+  if (r.seen == "rows")  // single elements may be right by chance, a whole row is not
+    for (std::size_t row = 0; row < seen.size(); row += shape.D)
+      if (seen.find_first_not_of('.', row) < row + shape.D) seen.replace(row, shape.D, shape.D, '#');
+  for (char& mark : seen) mark = is_seen(r.seen, mark) ? '#' : '.';
+  return [=](const std::string& say) -> Score {
+    const std::string said = rule_marks(say, shape, t.outputs.size());
+    const auto yours = std::ranges::count(said, '#'), theirs = std::ranges::count(seen, '#');
+    const std::size_t first = std::size_t(std::ranges::mismatch(said, seen).in1 - said.begin());
+    std::printf("%s: your rule marks %td elements, %s are %td%s\n", text(shape).c_str(), yours, in_words(r.seen),
+                theirs, first < said.size() ? "" : ": the same");
+    if (first == said.size()) return {1};
+    std::ptrdiff_t both = 0;
+    for (std::size_t i = 0; i < said.size(); ++i) both += said[i] == '#' && seen[i] == '#';
+    const std::size_t head = std::size_t(shape.S) * shape.D, heads = std::size_t(shape.B) * shape.H, at = first / head;
+    Score score{.near =
+                    rule_map(said.substr(at * head, head), seen.substr(at * head, head), shape.D, in_words(r.seen))};
+    const std::string gradient = subject().backward ? subject().outputs[at / heads] + std::string(" of ") : "";
+    score.near.insert(score.near.begin(),
+                      {format("%s: your rule marks %td elements, %td of them rightly; it misses %td.",
+                              text(shape).c_str(), yours, both, theirs - both),
+                       format("%s(b,h) = (%zu,%zu):", gradient.c_str(), at % heads / shape.H, at % heads % shape.H)});
+    return score;
+  };
 }
 
-Score formula_score(const Request& r, const Shape& shape) {
-  const Formula formula = formula_named(r.say);
-  const auto& [t, right] = told_launch(r, shape);
-  std::size_t outside = 0;
-  const std::vector<std::vector<double>> predicted = formula.compute(t);
-  for (std::size_t i = 0; i < predicted.size(); ++i) {
-    Expected held{predicted[i], right[i].allowed, {}};
-    if (subject().backward)  // the bound of the right gradient, and the rounding of the one that comes out
-      for (std::size_t e = 0; e < held.value.size(); ++e) held.allowed[e] += FP16_ROUNDING * std::abs(held.value[e]);
-    else
-      held = loosely(std::move(held.value), shape, t.scale, t.in, subject().half_p);
-    Comparison seen;
-    compare(shape, all_rows(shape), t.outputs[i], held, seen, {.poison_is_nan = true});
-    outside += seen.outside;
-    std::printf("%s: %s is up to %.2g from that, %zu of %zu elements further than the bound\n", t.title().c_str(),
-                subject().outputs[i], seen.largest(), seen.outside, seen.compared);
-  }
-  if (t.ok() && outside == 0) return {1};
-  std::printf("  what comes out is not: %s\n", formula.says);
-  return {};
+Judge formula_judge(const Request& r, const Shape& shape) {
+  const Trial t = launch(r, shape);
+  return [t](const std::string& say) -> Score {
+    const std::vector<Formula> known = formulas();
+    const auto formula = std::ranges::find(known, say, &Formula::name);
+    if (formula == known.end()) throw BadInput("no formula is called '" + say + "'");
+    std::size_t outside = 0;
+    const std::vector<std::vector<double>> predicted = formula->compute(t);
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
+      const Comparison seen = compare_with_prediction({t, i}, predicted[i]);
+      outside += seen.outside;
+      std::printf("%s: %s is up to %.2g from that, %zu of %zu elements further than the bound\n", t.title().c_str(),
+                  subject().outputs[i], seen.largest(), seen.outside, seen.compared);
+    }
+    if (t.ok() && outside == 0) return {1};
+    std::printf("  what comes out is not: %s\n", formula->says);
+    return {};
+  };
 }
 
 long counted_number(const std::string& text) {
@@ -184,42 +142,48 @@ std::set<std::pair<int, int>> pairs_of(const Request& r, const Shape& shape) {
   return pairs;
 }
 
-Score count_score(const Request& r, const Shape& shape) {
-  const long yours = counted_number(r.say);
-  const long seen = once(shape, [&] {
-    if (r.seen == "different") return long(count_outputs(subject(), shape).outputs);  // in several orders of blocks
-    const Launch& l = told_launch(r, shape);
-    long marked = 0;
-    for (std::size_t output = 0; output < l.right.size(); ++output)
-      for (const char mark : marks_of(l, output)) marked += is_seen(r.seen, mark);
-    return marked;
-  });
-  std::printf("%s: you say %ld, seen %ld%s\n", text(shape).c_str(), yours, seen,
-              yours == seen  ? ""
-              : yours < seen ? ": too few"
-                             : ": too many");
-  return {yours == seen};
+Judge count_judge(const Request& r, const Shape& shape) {
+  long seen = 0;
+  if (r.seen == "different") {
+    seen = long(count_outputs(subject(), shape).outputs);  // in several orders of blocks
+  } else {
+    const Trial t = launch(r, shape);
+    for (std::size_t output = 0; output < t.outputs.size(); ++output)
+      for (const char mark : marks_of({t, output})) seen += is_seen(r.seen, mark);
+  }
+  return [=](const std::string& say) -> Score {
+    const long yours = counted_number(say);
+    std::printf("%s: you say %ld, seen %ld%s\n", text(shape).c_str(), yours, seen,
+                yours == seen  ? ""
+                : yours < seen ? ": too few"
+                               : ": too many");
+    return {yours == seen};
+  };
 }
 
-Score lines_score(const Request& r, const Shape& shape) {
-  // One number is for a finding that names one line only.
-  const std::size_t blank = std::min(r.say.find_first_of(" ,"), r.say.size());
-  const std::size_t second = r.say.find_first_not_of(" ,", blank);
-  const long a = counted_number(r.say.substr(0, blank)),
-             b = second == r.say.npos ? a : counted_number(r.say.substr(second));
-  const std::pair<int, int> yours = std::minmax(int(a), int(b));
-  const std::set<std::pair<int, int>>& pairs = once(shape, [&] { return pairs_of(r, shape); });
-  if (pairs.contains(yours)) {
-    std::printf("%s: the checker names line %d and line %d together\n", text(shape).c_str(), yours.first, yours.second);
-    return {2, 2};
-  }
-  const auto in_some = [&](int line) {
-    return std::ranges::any_of(pairs, [&](const auto& p) { return p.first == line || p.second == line; });
+Judge lines_judge(const Request& r, const Shape& shape) {
+  const std::set<std::pair<int, int>> pairs = pairs_of(r, shape);
+  return [=](const std::string& say) -> Score {
+    // One number is for a finding that names one line only.
+    const std::size_t blank = std::min(say.find_first_of(" ,"), say.size());
+    const std::size_t second = say.find_first_not_of(" ,", blank);
+    const long a = counted_number(say.substr(0, blank)),
+               b = second == say.npos ? a : counted_number(say.substr(second));
+    const std::pair<int, int> yours = std::minmax(int(a), int(b));
+    if (pairs.contains(yours)) {
+      std::printf("%s: the checker names line %d and line %d together\n", text(shape).c_str(), yours.first,
+                  yours.second);
+      return {2, 2};
+    }
+    const auto in_some = [&](int line) {
+      return std::ranges::any_of(pairs, [&](const auto& p) { return p.first == line || p.second == line; });
+    };
+    std::printf("%s: the checker names %zu pair%s of lines, and %d with %d is none; line %d is %s, line %d is %s\n",
+                text(shape).c_str(), pairs.size(), pairs.size() == 1 ? "" : "s", yours.first, yours.second, yours.first,
+                in_some(yours.first) ? "in one" : "in none", yours.second,
+                in_some(yours.second) ? "in one" : "in none");
+    return {std::min(1, in_some(yours.first) + in_some(yours.second)), 2};
   };
-  std::printf("%s: the checker names %zu pair%s of lines, and %d with %d is none; line %d is %s, line %d is %s\n",
-              text(shape).c_str(), pairs.size(), pairs.size() == 1 ? "" : "s", yours.first, yours.second, yours.first,
-              in_some(yours.first) ? "in one" : "in none", yours.second, in_some(yours.second) ? "in one" : "in none");
-  return {std::min(1, in_some(yours.first) + in_some(yours.second)), 2};
 }
 
 }  // namespace
@@ -229,8 +193,7 @@ int card_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "inputs", "copies"};
   const Request request = read_request(KeyValues(args, KEYS));
   for (const Shape& shape : request.shapes) {
-    const Launch l = launch(request, shape);
-    const Trial& t = l.trial;
+    const Trial t = run_trial(shape, request.family, request.options);
     const auto red = [&](const std::string& what) {
       record("tells", t.title() + ": " + what);
       print_red("  RED " + t.title() + "\n    " + what);
@@ -238,14 +201,14 @@ int card_command(std::span<char*> args) {
     };
     if (t.report.hang.deadlock) record("hang", data_of(t.report.hang.waits.at(0)));
     if (!t.ok()) return red("the launch fails: " + t.message);
-    for (std::size_t i = 0; i < l.right.size(); ++i) {
-      const std::string marks = marks_of(l, i);
+    for (std::size_t i = 0; i < t.outputs.size(); ++i) {
+      const std::string marks = marks_of({t, i});
       const std::size_t first = marks.find_first_not_of('.'), wrong = marks.size() - std::ranges::count(marks, '.');
       if (wrong == 0) continue;
       const std::string got = marks[first] == '~' ? "nothing (never written)" : number(to_float(t.outputs[i][first]));
       return red(format("%zu of %zu elements%s%s are wrong; the first is %s: got %s, expected %.6g", wrong,
                         marks.size(), subject().backward ? " of " : "", subject().backward ? subject().outputs[i] : "",
-                        place_of(shape, first).c_str(), got.c_str(), l.right[i].value[first]));
+                        place_of(shape, first).c_str(), got.c_str(), t.right()[i].value[first]));
     }
   }
   return 0;
@@ -260,18 +223,19 @@ int predict_command(std::span<char*> args) {
   }
   constexpr std::string_view KEYS[] = {"kind", "say", "shape", "inputs", "copies", "seen", "near"};
   const KeyValues words(args, KEYS);
-  Request request = read_request(words);
-  using Judge = Score (*)(const Request&, const Shape&);
-  constexpr std::pair<std::string_view, Judge> KINDS[] = {
-      {"mask", mask_score}, {"formula", formula_score}, {"count", count_score}, {"lines", lines_score}};
+  const Request request = read_request(words);
+  using Kind = std::pair<std::string_view, Judge (*)(const Request&, const Shape&)>;
+  constexpr Kind KINDS[] = {
+      {"mask", mask_judge}, {"formula", formula_judge}, {"count", count_judge}, {"lines", lines_judge}};
   const std::string kind = words.require("kind");
-  const auto found = std::ranges::find(KINDS, kind, &std::pair<std::string_view, Judge>::first);
+  const auto found = std::ranges::find(KINDS, kind, &Kind::first);
   if (found == std::end(KINDS)) throw BadInput("kind=" + kind + ": must be mask, formula, count or lines");
+  std::vector<Judge> judges;
+  for (const Shape& shape : request.shapes) judges.push_back(found->second(request, shape));
   const auto score_of = [&](const std::string& said) {
-    request.say = said;
     Score all{0, 0};
-    for (const Shape& shape : request.shapes) {
-      const Score one = found->second(request, shape);
+    for (const Judge& judge : judges) {
+      const Score one = judge(said);
       all.right += one.right, all.asked += one.asked;
       // One map is enough: of the first shape that differs.
       const std::size_t lines = all.near.empty() ? one.near.size() : std::min<std::size_t>(one.near.size(), 1);

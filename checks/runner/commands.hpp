@@ -40,11 +40,10 @@ int drill_command(std::span<char*> args);         // exercises/drills/drill.cpp
 int order_command(std::span<char*> args);         // exercises/drills/drill.cpp
 int drill_counts_command(std::span<char*> args);  // exercises/drills/drill.cpp
 
-int reproduce_command(std::span<char*> args);       // bugs/reproduce.cpp
-int check_harness_command(std::span<char*> args);   // bugs/reproduce.cpp
-int broken_version_command(std::span<char*> args);  // bugs/reproduce.cpp
-int racechecks_command(std::span<char*> args);      // bugs/reproduce.cpp
-int evolve_command(std::span<char*> args);          // search/evolve.cpp
+int reproduce_command(std::span<char*> args);      // bugs/reproduce.cpp
+int check_harness_command(std::span<char*> args);  // bugs/reproduce.cpp
+int racechecks_command(std::span<char*> args);     // bugs/reproduce.cpp
+int evolve_command(std::span<char*> args);         // search/evolve.cpp
 
 // Runs the command that these words name. Exit status: 0 good, 1 red, 2 bad input, 3 nothing could be looked at (a GPU
 // that cannot run this stage, or one that does not show a bug).

@@ -19,23 +19,19 @@ edit() {  # STAGE BUG
     case $2 in ''|*[!a-z0-9_]*) die "bug=$2: a bug's name is made of a-z, 0-9 and _" ;; esac
   fi
   going=
-  if [ -f $dir/kernel.cu ] && ! cmp -s $dir/kernel.cu $dir/begun.cu; then
+  if [ -f $dir/kernel.cu ]; then
     cmp -s $dir/base.cu $source || die "$dir/kernel.cu holds unsaved work on an older $source; move it away, and begin anew"
     going=" (unsaved work goes on)"
   else
     mkdir -p $dir && cp $source $dir/base.cu && rm -f $dir/rejected || exit 2
     if [ "$new" = 1 ]; then
-      cp $source $dir/begun.cu; printf 'plants: \npredicted: \n' > $dir/head
+      cp $source $dir/kernel.cu; printf 'plants: \npredicted: \n' > $dir/head
     else
       head_of "$patch" > $dir/head
-      patch -F0 -s -r $dir/rejected -o $dir/begun.cu $source "$patch" > /dev/null || echo "$patch: what no longer applies is not in the copy: $dir/rejected"
+      patch -F0 -s -r $dir/rejected -o $dir/kernel.cu $source "$patch" > /dev/null || echo "$patch: what no longer applies is not in the copy: $dir/rejected"
     fi
-    cp $dir/begun.cu $dir/kernel.cu || exit 2
   fi
   echo "$dir/kernel.cu$going: edit it, and $dir/head"
-  if [ -n "${EDITOR:-}" ] && [ -t 0 ] && [ -t 1 ]; then
-    $EDITOR $dir/kernel.cu || die "$EDITOR ended with an error; $dir/kernel.cu is as it left it"
-  fi
   echo "then: make stage=$stage save-bug bug=$2"
 }
 
@@ -45,10 +41,9 @@ save() {  # STAGE BUG
   cmp -s $dir/base.cu $source || die "$source has changed since $dir/kernel.cu was begun; move the copy away, and begin anew"
   if diff_of $source $source $dir/kernel.cu > $dir/diff; then die "$dir/kernel.cu is $source as it is: there is nothing to save"; fi
   { head_of $dir/head; echo; cat $dir/diff; } > $dir/new.patch
-  for key in plants predicted; do grep -q "^$key: ." $dir/head || die "$dir/head: the head has no \`$key:\`"; done
   sh checks/scripts/patched.sh $dir/new.patch > /dev/null || exit 2
   mkdir -p "$(dirname "$patch")" && cp $dir/new.patch "$patch.new" && mv "$patch.new" "$patch" || { rm -f "$patch.new"; exit 2; }
-  cp $dir/kernel.cu $dir/begun.cu
+  rm -r $dir
   echo "$patch is written"
   for also in "stages/$1/bugs/$2.cpp" "writeups/bugs/$2.md"; do [ -r "$also" ] || echo "still missing: $also"; done
   echo "then: make stage=$stage show-bug bug=$2; make stage=$stage reproduce-bug bug=$2"

@@ -1,4 +1,4 @@
-# The stages and their bugs, from stages/*/stage.conf and the heads of stages/*/bugs/*.patch: a new stage or bug is new files, and no
+# The stages, in the order of their files, and their bugs, from stages/*/stage.conf and the heads of stages/*/bugs/*.patch: a new stage or bug is new files, and no
 # list anywhere. ladder.sh calls it, with `what`, `name` (a stage or a version of the notes) and `bug` in the environment.
 #   what=list      the table of make list          what=resolve    words for the Makefile, NAME=VALUE with | for a blank
 #   what=bugs      STAGE:BUG of each that is meant  what=nearest    ERROR, of a goal that there is not
@@ -6,47 +6,18 @@
 function fail(why) { print "ERROR " why; failed = 1; exit 2 }
 function joined(list, n, between,   i, text) { for (i = 1; i <= n; i++) text = text (i > 1 ? between : "") list[i]; return text }
 function short_of(dir) { sub(/_.*/, "", dir); return dir }
-# As sort -V has it, runs of digits compare as numbers; what is no version comes last: stages/mine may grow out of any stage.
-function order_of(dir,   key) {
-  key = dir ~ /^v[0-9]/ ? "0" : "1"
-  while (match(dir, /[0-9]+/)) {
-    key = key substr(dir, 1, RSTART - 1) substr("000000", 1, 6 - RLENGTH) substr(dir, RSTART, RLENGTH)
-    dir = substr(dir, RSTART + RLENGTH)
-  }
-  return key dir
-}
-function sort(list, n, keys,   i, j, x) {  # by keys[x], or by itself
-  for (i = 2; i <= n; i++) {
-    x = list[i]
-    for (j = i - 1; j && (x in keys ? keys[x] : x) < (list[j] in keys ? keys[list[j]] : list[j]); j--) list[j + 1] = list[j]
-    list[j + 1] = x
-  }
-}
-# How many characters are put in, taken out, replaced or swapped with a neighbour to turn one word into the other.
-function distance(a, b,   i, j, d, least) {
-  for (i = 0; i <= length(a); i++) d[i, 0] = i
-  for (j = 0; j <= length(b); j++) d[0, j] = j
-  for (i = 1; i <= length(a); i++)
-    for (j = 1; j <= length(b); j++) {
-      least = d[i - 1, j - 1] + (substr(a, i, 1) != substr(b, j, 1))
-      if (d[i - 1, j] + 1 < least) least = d[i - 1, j] + 1
-      if (d[i, j - 1] + 1 < least) least = d[i, j - 1] + 1
-      if (i > 1 && j > 1 && substr(a, i, 1) == substr(b, j - 1, 1) && substr(a, i - 1, 1) == substr(b, j, 1) && d[i - 2, j - 2] + 1 < least)
-        least = d[i - 2, j - 2] + 1
-      d[i, j] = least
-    }
-  return d[length(a), length(b)]
-}
-function nearest(word, names, n,   i, far, known, some, count) {
-  for (i = 1; i <= n; i++) if (!(names[i] in known)) { known[names[i]]; some[++count] = names[i]; far[names[i]] = sprintf("%04d%s", distance(word, names[i]), names[i]) }
-  sort(some, count, far)
-  return joined(some, count < 3 ? count : 3, " ")
+# Of these names three that begin most like a word.
+function nearest(word, names, n,   same, i, told, count, text) {
+  for (same = length(word); same >= 0; same--)
+    for (i = 1; i <= n && count < 3; i++)
+      if (!(names[i] in told) && substr(names[i], 1, same) == substr(word, 1, same)) { told[names[i]]; text = text (count++ ? " " : "") names[i] }
+  return text
 }
 function is_in(word, words,   all, n, i) { n = split(words, all, " "); for (i = 1; i <= n; i++) if (all[i] == word) return 1; return 0 }
 
 FNR == 1 {
   parts = split(FILENAME, path, "/"); diff = 0
-  if (is_conf = path[parts] == "stage.conf") { dir = path[parts - 1]; conf[dir, "dir"] = dir; dirs[++all] = dir; order[dir] = order_of(dir) }
+  if (is_conf = path[parts] == "stage.conf") { dir = path[parts - 1]; conf[dir, "dir"] = dir; dirs[++all] = dir; order[dir] = all }
   else {
     dir = FILENAME ~ /^stages\// ? path[2] : path[parts - 1]; bug = substr(path[parts], 1, length(path[parts]) - 6)
     if (bug !~ /^[a-z0-9_]+$/) fail(dir " has a bug '" bug "': a bug's name is made of a-z, 0-9 and _")
@@ -56,7 +27,7 @@ FNR == 1 {
 }
 is_conf && match($0, /^[a-z_]+="/) { key = substr($0, 1, RLENGTH - 2); value = substr($0, RLENGTH + 1); sub(/".*/, "", value); conf[dir, key] = value }
 /^--- a\// { diff = 1 }
-!is_conf && !diff && /^also: / { also[dir, bug] = substr($0, 7); n = split(also[dir, bug], words, " "); for (i = 1; i <= n; i++) if (!(words[i] in version)) { version[words[i]]; versions[++many] = words[i]; order[words[i]] = order_of(words[i]) } }
+!is_conf && !diff && /^also: / { also[dir, bug] = substr($0, 7); n = split(also[dir, bug], words, " "); for (i = 1; i <= n; i++) if (!(words[i] in version)) { version[words[i]]; versions[++many] = words[i] } }
 
 function find_stage(word,   i) {
   for (i = 1; i <= all; i++) if (word == dirs[i] || word == short_of(dirs[i])) return dirs[i]
@@ -66,7 +37,7 @@ function find_stage(word,   i) {
 function bugs_of(word,   one, i, j, n, list, found, names, m) {
   one = find_stage(word); count = 0
   for (i = 1; i <= all; i++) {
-    n = split(bugs[dirs[i]], list, " "); sort(list, n)
+    n = split(bugs[dirs[i]], list, " ")
     for (j = 1; j <= n; j++) if (one != "" ? dirs[i] == one : is_in(word, also[dirs[i], list[j]])) { found = found (count++ ? " " : "") dirs[i] ":" list[j]; short_names[count] = list[j] }
   }
   if (one == "" && !count) {
@@ -75,7 +46,7 @@ function bugs_of(word,   one, i, j, n, list, found, names, m) {
       for (j = 1; j <= n; j++) if (word == list[j] || word == short_of(list[j])) fail(word " became " dirs[i] ": stage=" short_of(dirs[i]))
     }
     for (i = 1; i <= many; i++) names[++m] = versions[i]
-    for (i = 1; i <= all; i++) { names[++m] = dirs[i]; names[++m] = short_of(dirs[i]) }
+    for (i = 1; i <= all; i++) names[++m] = short_of(dirs[i])
     fail("no stage '" word "'; the nearest are: " nearest(word, names, m) " - see 'make list'")
   }
   return found
@@ -96,7 +67,7 @@ function row(dir, side,   n, list, i, j, m, words, text) {
   text = side == "" && above != "" && conf[dir, "from"] !~ "^(|" above ")$" ? " (from " short_of(conf[dir, "from"]) ")" : ""
   printf "%s%-8s %-20s %s\n", side, short_of(dir), dir, conf[dir, "idea"] text
   if (side == "") above = dir
-  n = split(bugs[dir], list, " "); sort(list, n)
+  n = split(bugs[dir], list, " ")
   for (i = 1; i <= n; i++) {
     m = split(also[dir, list[i]], words, " "); text = m ? "  (also" : ""
     for (j = 1; j <= m; j++) text = text " stage=" words[j]
@@ -112,10 +83,10 @@ function list_all(   i, main, forward, n, parts, text) {
   print "\nBackward, the second ladder: dQ, dK and dV"; above = ""
   for (i = 1; i <= all; i++) if (conf[dirs[i], "pass"] == "backward") row(dirs[i], "")
   print "\nBroken versions of the source notes, kept as bugs of the stage that mended them:"
-  sort(versions, many, order)
+  fflush()
   for (i = 1; i <= many; i++) {
     text = bugs_of(versions[i]); gsub(/:/, " bug=", text); gsub(/ /, "\001", text); gsub(/\001bug=/, " bug=", text); gsub("\001", ", ", text)
-    printf "%-8s %s\n", versions[i], text
+    printf "%-8s %s\n", versions[i], text | "sort -V -k1,1"
   }
 }
 function say(name, value) { gsub(/ /, "|", value); print name "=" value }
@@ -130,7 +101,7 @@ function check_paths(   i, from) {
 END {
   if (failed) exit 2
   name = ENVIRON["name"]; bug = ENVIRON["bug"]; what = ENVIRON["what"]
-  sort(dirs, all, order); check_paths(); if (failed) exit 2
+  check_paths(); if (failed) exit 2
   if (what == "list") list_all()
   if (what == "bugs") { pairs = bug != "" ? the_bug(name, bug) : bugs_of(name); if (!failed) { n = split(pairs, list, " "); for (i = 1; i <= n; i++) print list[i] } }
   if (what == "nearest") { n = split(ENVIRON["names"], list, " "); print "ERROR nothing is called '" name "'; the nearest are: " nearest(name, list, n) " - see 'make help'" }
@@ -139,7 +110,7 @@ END {
       back = conf[dirs[i], "pass"] == "backward"
       lists[back] = lists[back] " " dirs[i]
       if (ENVIRON["backend"] == "gpu") { say("target_" dirs[i], conf[dirs[i], "target"]); say("needs_" dirs[i], conf[dirs[i], "needs"]) }
-      n = split(bugs[dirs[i]], list, " "); sort(list, n)
+      n = split(bugs[dirs[i]], list, " ")
       for (j = 1; j <= n; j++) pairs_in[back] = pairs_in[back] " " dirs[i] ":" list[j]
     }
     say("ALL_STAGES", substr(lists[0], 2)); say("BACKWARD_STAGES", substr(lists[1], 2))

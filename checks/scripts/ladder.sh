@@ -3,7 +3,9 @@
 # standard error and exit status 2; of resolve, which make calls, a line ERROR.
 export LC_ALL=C what="$1"
 [ "$what" = resolve ] || export name="${2:-}" bug="${3:-}"
-set -- stages/*/stage.conf stages/*/bugs/*.patch
+# Versions in order, v2 before v2b, as sort -V has a ~; what is no version comes last: stages/mine may grow out of any stage.
+confs=$(printf '%s\n' stages/*/stage.conf | tr _ '~' | sort -V | tr '~' _)
+set -- $(echo "$confs" | grep '^stages/v[0-9]') $(echo "$confs" | grep -v '^stages/v[0-9]') stages/*/bugs/*.patch
 [ -z "${LAB_BUGS:-}" ] || for file in "$LAB_BUGS"/*/*.patch; do [ -e "$file" ] && set -- "$@" "$file"; done
 [ "$what" != resolve ] || exec awk -f checks/scripts/ladder.awk "$@"
 answer=$(awk -f checks/scripts/ladder.awk "$@"; echo "$?")

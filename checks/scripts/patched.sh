@@ -5,6 +5,10 @@ set -u
 patch=$1
 source=$(sed -n 's,^--- a/,,p' "$patch" | head -1)
 [ -n "$source" ] || { echo "$patch cannot be read, or names no file behind \`--- a/\`" >&2; exit 2; }
+awk '/^--- a\// || bad { exit } /^$|^(diff --git|index) / { next } !/^(plants|predicted|also|harmless|slow|unseen|lucky): ./ || seen[$1]++ { bad = 1 }
+  END { if (!bad && ("plants:" in seen) && ("predicted:" in seen)) exit
+    print FILENAME ": its head is lines `key: value`, each key once: plants and predicted, and perhaps also, harmless, slow, unseen, lucky" > "/dev/stderr"
+    exit 2 }' "$patch" || exit
 errors=$(mktemp) || exit 2; trap 'rm -f "$errors"' EXIT; trap 'exit 130' INT TERM
 one=$(printf '\001') two=$(printf '\002')
 # GNU patch gets a marked patch: a line that it adds ends in its number, and one that it removes is added again with a mark. So its

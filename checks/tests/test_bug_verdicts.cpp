@@ -1,25 +1,9 @@
-// The head of a bug's patch, and exit statuses that together say whether a bug was reproduced.
+// Exit statuses that together say whether a bug was reproduced.
 #include <doctest/doctest.h>
 
-#include "checks/bugs/patch.hpp"
 #include "checks/bugs/reproduce.hpp"
-#include "checks/tests/scratch.hpp"
 
 using namespace lab;
-
-TEST_CASE("a bug's patch: its head, its changed lines, and a head that is refused") {
-  const std::string diff = "\n--- a/s/kernel.cu\n+++ b/s/kernel.cu\n@@ -1,2 +1,2 @@\n same\n-slow: x\n+slow: y\n";
-  const Patch patch = parse_patch("p", "plants: a\npredicted: b: c\nalso: v2 v2a\n" + diff);
-  CHECK((patch.plants == "a" && patch.predicted == "b: c" && patch.also == "v2 v2a" && patch.slow.empty()));
-  REQUIRE(patch.changes.size() == 2);
-  CHECK((!patch.changes[0].added && patch.changes[1].added && patch.changes[1].text == "slow: y"));
-  CHECK(patch.changes[1].number == 10);
-  const auto complaint = [&](const std::string& head) { return complaint_of([&] { parse_patch("p", head + diff); }); };
-  CHECK(complaint("plants: a\n") == "p lacks one of `plants:`, `predicted:` and a diff that changes something");
-  CHECK(complaint("plants: a\nharmles: no\npredicted: b\n").starts_with("p:2: 'harmles: no' is not `key: value`"));
-  CHECK(complaint("plants: a\nplants: b\npredicted: b\n").starts_with("p:2: 'plants: b'"));
-  CHECK(complaint_of([] { parse_patch("p", "plants: a\npredicted: b\n"); }).starts_with("p lacks"));
-}
 
 TEST_CASE("a signature counts if it shows where it must and nowhere else") {
   CHECK(judge_signatures(0, 0) == Shown::yes);

@@ -15,28 +15,28 @@ std::string place(int line) { return std::string(__FILE__) + ":" + std::to_strin
 }  // namespace
 
 TEST_CASE("hang: who waits for which phase, where") {
-  int full_line = 0, empty_line = 0;
+  int full_line = 0;
   const Outcome outcome = run({1, 64, 256}, [&] {
     SHARED(std::uint64_t, full, [2], 8);
     SHARED(std::uint64_t, empty, [2], 8);
     initialised(full), initialised(empty, 2);
     if (threadIdx.x < 32) {
       if (threadIdx.x == 0) cpu::mbarrier_arrive(empty + 1, 0, false), cpu::mbarrier_arrive(full, 512, true);
-      HERE(empty_line, AWAIT(empty + 1, 0));
+      AWAIT(empty + 1, 0);
     } else {
       HERE(full_line, AWAIT(full, 0));
     }
   });
   REQUIRE(outcome.finished == cudaErrorLaunchTimeout);
   const Hang& report = outcome.report.hang;
-  const auto at = [](Wait wait, int line) { return wait.file = __FILE__, wait.line = line, NamedHang{wait}; };
+  const auto at = [](Wait wait, const char* text) { return wait.text = text, NamedHang{wait}; };
   const Wait full = for_bytes("full[0]", 0, 512), empty = at_mbarrier("empty[1]", 0, 1, 2);
   Wait no_copy = full, other_warp = full;
   no_copy.no_copy = true, other_warp.lanes = ~0u;
-  REQUIRE(found(report, at(full, full_line)));
-  CHECK(sentence(*found(report, at(full, full_line))) ==
+  REQUIRE(found(report, at(full, "AWAIT(full, 0)")));
+  CHECK(sentence(*found(report, at(full, "AWAIT(full, 0)"))) ==
         "Warp 1 lanes 0..31 wait for phase 0 of full[0] (parity 0): 512 bytes missing (" + place(full_line) + ").");
-  CHECK(data_of(*found(report, at(full, full_line))) ==
+  CHECK(data_of(*found(report, at(full, "AWAIT(full, 0)"))) ==
         "at=mbarrier barrier=full[0] phase=0 parity=0 missing=0 of=1 bytes=512 warps=1..1 place=" + place(full_line));
   REQUIRE(found(report, {empty}));
   CHECK(found(report, {empty})->first_warp == 0);
@@ -46,7 +46,7 @@ TEST_CASE("hang: who waits for which phase, where") {
                                  {for_bytes("full[0]", 1, 512)},
                                  {for_bytes("full[0]", 0, 51)},
                                  {at_mbarrier("empty[1]", 0, 2, 2)},
-                                 at(full, empty_line),
+                                 at(full, "AWAIT(empty + 1, 0)"),
                                  {no_copy},
                                  {other_warp},
                                  {full, 1},

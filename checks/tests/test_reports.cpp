@@ -3,10 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <set>
 
-#include "checks/exercises/drills/no_result.hpp"
 #include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_counters_kernels.hpp"
 #include "checks/tests/test_exec.hpp"
@@ -53,33 +51,6 @@ TEST_CASE("report: a spin on plain memory ends by the time limit, again and agai
     CHECK_CONTAINS(outcome.report.findings[0].text, ": while (blockDim.x > 1 && out[0] == 0)");
   }
 }
-
-#if defined(__x86_64__)
-TEST_CASE("report: where a NaN came from: operations without a result, in order, of all warps or of one") {
-  const auto seen = [](int warp) {
-    const NoResultWatch watch;
-    runs({1, 64, 0, in_order(Schedule::ascending)}, [] {
-      volatile float zero = 0.0f, infinite = INFINITY, negative = -INFINITY, x = 1.0f;
-      if (threadIdx.x == 3) {
-        x = zero * infinite;  // warp 0
-        x = x * zero + 1.0f;  // what goes on with a NaN has a result: a NaN
-        x = infinite - infinite;
-      }
-      if (threadIdx.x == 37) {
-        for (int i = 0; i < 3; ++i) x = zero / zero;  // three times one place
-        x = infinite + negative;
-      }
-    });
-    return watch.text(warp);
-  };
-  CHECK_CONTAINS(seen(-1), "the first NaN: 0 times infinity, by warp 0 lane 3 at checks/tests/test_reports.cpp:");
-  CHECK_CONTAINS(seen(-1), ": x = zero * infinite;  // warp 0\n    the next NaN: infinity minus infinity, by warp 0");
-  const std::string second = seen(1);
-  CHECK(second.starts_with("\n    the first NaN: 0 / 0, by warp 1 lane 5 at "));
-  CHECK_CONTAINS(second, "\n    the next NaN: infinity plus -infinity, by warp 1 lane 5 at ");
-  CHECK(second.find("next") == second.rfind("next"));
-}
-#endif
 
 // --- source lines of addresses, from an addr2line that goes on running ---------------------------
 

@@ -1,10 +1,8 @@
-// Traces of steps: clocks, waits and flights of small kernels; the JSON.
+// Traces of steps: clocks and waits of small kernels.
 #include <algorithm>
 
 #include "checks/tests/test_exec.hpp"
-#include "checks/trace/json.hpp"
-
-#include <cuda_pipeline.h>
+#include "checks/trace/steps.hpp"
 
 namespace {
 using namespace lab;
@@ -13,11 +11,10 @@ struct Traced {
   Outcome outcome;
   trace::Picture picture;
   const trace::Slice* find(int warp, const std::string& name) const {
-    for (const trace::Slice& s : picture.work)
-      if (s.track == warp && s.name == name) return &s;
+    for (const trace::Slice& s : picture.slices)
+      if (s.warp == warp && s.name == name) return &s;
     return nullptr;
   }
-  std::string json() const { return trace::to_json(picture, {"s", "none", "(1,1,64,64)", 0}); }
 };
 
 Traced traced(unsigned threads, std::size_t smem, const std::function<void()>& kernel,
@@ -58,41 +55,18 @@ TEST_CASE("trace: who waits goes on one step after what it waited for, under eve
   CHECK(wait->begin == 1);
   CHECK(wait->end == 4);
   // Warp 1: two steps, then eleven; warp 0 has to wait for it at the second barrier, from step 4 to 14 and one more.
-  const auto barrier = std::ranges::find_if(first.picture.work, [](const trace::Slice& s) {
-    return s.track == 0 && s.name == "__syncthreads" && s.begin > 0;
+  const auto barrier = std::ranges::find_if(first.picture.slices, [](const trace::Slice& s) {
+    return s.warp == 0 && s.name == "__syncthreads" && s.begin > 0;
   });
-  REQUIRE(barrier != first.picture.work.end());
+  REQUIRE(barrier != first.picture.slices.end());
   CHECK(barrier->begin == 4);
   CHECK(barrier->end == 15);
-  REQUIRE(first.picture.flights.size() == 11);
-  CHECK(first.picture.flights[0].begin == 2);
-  CHECK(first.picture.flights[0].end == 3);
-  CHECK(first.picture.flights[1].begin == 4);
-  CHECK(first.picture.flights[1].end == 15);  // when warp 0 asks for it
+  // Warp 0 asks for the second at step 15, when it has long landed.
+  const trace::Slice* second = first.find(0, "wait full[1]");
+  REQUIRE(second);
+  CHECK((second->begin == 15 && second->end == 16));
   for (const Schedule schedule : {Schedule::descending, Schedule::round_robin, Schedule::random})
-    CHECK(traced(64, 8192, load_and_wait, schedule).json() == first.json());
-}
-
-TEST_CASE("trace: a group of cp.async is one flight, from the first request to the wait that covers it") {
-  alignas(16) static unsigned char from[2048];
-  const Traced t = traced(32, 2048, [] {
-    SHARED(unsigned char, tile, [32][64], 16);
-    for (int group = 0; group < 2; ++group) {
-      __pipeline_memcpy_async(tile[threadIdx.x] + 16 * group, from, 16);
-      __pipeline_memcpy_async(tile[threadIdx.x] + 16 * group + 32, from, 16);
-      __pipeline_commit();
-    }
-    __pipeline_wait_prior(1);
-    __syncwarp();
-    __pipeline_wait_prior(0);
-  });
-  REQUIRE_MESSAGE(t.outcome.ok(), t.outcome.message());
-  REQUIRE(t.picture.flights.size() == 2);
-  const trace::Flight &one = t.picture.flights[0], &two = t.picture.flights[1];
-  CHECK((one.begin == 0 && one.end == 5 && one.issued == 64 && one.landed == 64));
-  CHECK((two.begin == 2 && two.end == 7 && two.issued == 64 && two.landed == 64));
-  CHECK(one.place == "tile[0..31]");
-  CHECK((one.bytes == 1024 && t.picture.phases.empty()));
+    CHECK(traced(64, 8192, load_and_wait, schedule).picture.slices == first.picture.slices);
 }
 
 TEST_CASE("trace: of a launch that hangs, who waits does so for ever") {

@@ -209,7 +209,7 @@ bug v2b_middle/bugs/race "also: v2 v2a"; bug v2b_middle/bugs/accum "slow: two"; 
 same "the ladder's order" "$(ladder list | grep -oE 'v[0-9]+b?_[a-z]+|b[0-9]+_[a-z]+' | tr '\n' ' ')" "v1_first v10_late v2b_middle b2_next b10_last v2b_middle v2b_middle v10_late "
 same "the bugs of v2a" "$(ladder bugs v2a | tr '\n' ' ')" "v2b_middle:race v10_late:ldm "
 same "one bug of v2a" "$(ladder bugs v2a ldm)" v10_late:ldm
-refuse "no stage 'v2bb'; the nearest are: v2b v2 v2a" ladder bugs v2bb
+refuse "no stage 'v2bb'; the nearest are: v2b v2a v2" ladder bugs v2bb
 refuse "stage 'v2b' has no bug 'acum'; the nearest are: accum race" ladder bugs v2b acum
 refuse "ldm is a bug of v10 (stage=v10 or v2a)" ladder bugs v2 ldm
 refuse "v9 became v10_late: stage=v10" ladder bugs v9
@@ -237,7 +237,7 @@ mv build/edit build/kept; : > build/edit
 refuse "build/edit" $MAKE stage=v2c5 edit-bug bug=ldm
 rm build/edit; mv build/kept build/edit
 sed -i 's/visible ? s \* scale :/visible ? s * scale * scale :/' build/edit/v9_new-twice/kernel.cu
-refuse "the head has no" sh -c "printf 'plants: the scale twice\n' > build/edit/v9_new-twice/head; $MAKE stage=v9 save-bug bug=twice"
+refuse "its head is lines" sh -c "printf 'plants: the scale twice\n' > build/edit/v9_new-twice/head; $MAKE stage=v9 save-bug bug=twice"
 printf 'plants: the scale twice\npredicted: softmax(scale^2 Q K^T) V\nalso: v8\n' > build/edit/v9_new-twice/head
 says "stages/v9_new/bugs/twice.patch is written" $MAKE stage=v9 save-bug bug=twice
 sed 's/double_scale\./twice./' stages/v2c3_scalar_smem/bugs/double_scale.cpp > stages/v9_new/bugs/twice.cpp
@@ -251,6 +251,10 @@ accept sh checks/scripts/patches.sh fix
 same "patches that have moved after that" "$(sh checks/scripts/patches.sh | grep -c moved)" 0
 sed -i 's/visible ? s \* scale :/visible ? scale * s :/' stages/v9_new/kernel.cu
 refuse "twice.patch no longer applies to stages/v9_new/kernel.cu" sh checks/scripts/patched.sh stages/v9_new/bugs/twice.patch
+for head in 'harmles: no' 'plants: again'; do
+  sed "1i $head" stages/v9_new/bugs/twice.patch > build/wrong.patch; refuse "wrong.patch: its head is lines" sh checks/scripts/patched.sh build/wrong.patch
+done
+sed 1d stages/v9_new/bugs/twice.patch > build/wrong.patch; refuse "wrong.patch: its head is lines" sh checks/scripts/patched.sh build/wrong.patch
 mkdir "mine"; cp stages/v1_scalar/kernel.cu mine; refuse "mine has no stage.conf" $MAKE stage=mine test
 cp stages/v1_scalar/stage.conf mine
 accept $MAKE backend=cpu stage=mine run q="$work/good.npy" k="$work/good.npy" v="$work/good.npy" out="$work/mine-out.npy"

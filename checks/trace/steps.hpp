@@ -20,29 +20,19 @@
 
 namespace lab::trace {
 
+// What a warp does for some steps.
 struct Slice {
   std::uint32_t block = 0;
-  int track = 0;  // a warp; of barriers: an index into Picture::barriers
+  int warp = 0;
   long begin = 0, end = 0;
-  std::string kind, name;  // kind: work, copy, wait, barrier, phase
+  std::string kind, name;  // kind: work, copy, wait, barrier
   bool for_ever = false;   // the launch ended before it did
-};
-
-// Asynchronous work, from its issue to the wait after which a thread may rely on it.
-struct Flight {
-  std::uint32_t block = 0;
-  long begin = 0, end = 0;
-  std::string kind, name;  // kind: copy or product
-  std::string place;       // "sK[64..127]", "warps 0..3"
-  std::uint64_t issued = 0, landed = 0, bytes = 0;
-  int first_row = 0, last_row = -1;  // of a group of cp.async: the rows of `name` where it lands
+  bool operator==(const Slice&) const = default;
 };
 
 struct Picture {
-  std::map<std::uint32_t, int> warps;                           // of each block
-  std::vector<std::pair<std::uint32_t, std::string>> barriers;  // block and name of each barrier's track
-  std::vector<Slice> work, phases;                              // of warps; of barriers
-  std::vector<Flight> flights;
+  std::map<std::uint32_t, int> warps;  // of each block
+  std::vector<Slice> slices;
   long steps = 0;
 };
 
@@ -65,15 +55,9 @@ class Steps final : public ExecWatcher {
     int lane = LANES;      // whose step named it; -1: the warp's
     bool product = false;  // an mma.sync or WMMA product
   };
-  // Asynchronous work that is waited for by groups.
-  struct Groups {
-    std::uint64_t committed = 0;
-    std::vector<std::pair<std::uint64_t, std::size_t>> open;  // group, flight
-  };
   struct Lane {
     long clock = 0, waits_since = -1;  // -1: it does not wait
     const Name* waits_for = nullptr;
-    Groups copies;
     std::uint64_t copy_waits = 0;
     std::size_t at_cluster = 0, past_cluster = 0;  // phases of the cluster's barrier
   };
@@ -83,20 +67,14 @@ class Steps final : public ExecWatcher {
     std::uint64_t turns = 0;
     int bar = -1;  // the named barrier at which it waits
     long bar_since = 0;
-    Groups products;
   };
-  struct Use {  // of a barrier: the steps of the first and of the last arrival
-    long first = -1, last = 0;
-    void there(long when) { first = first < 0 ? when : std::min(first, when), last = std::max(last, when); }
-  };
-  struct Barrier {  // of a block, by __syncthreads or by a number
-    Use now;
+  struct Barrier {  // of a block, by __syncthreads
+    long last = 0;  // arrival
     std::uint64_t uses = 0;
   };
-  struct Phases {  // of an mbarrier
-    Use now;
-    std::vector<long> complete;                     // when
-    std::vector<std::vector<std::size_t>> flights;  // that count in each, the one under way included
+  struct Phases {                // of an mbarrier
+    long last = 0;               // arrival, of the phase under way
+    std::vector<long> complete;  // when
   };
 
   static long latest(const Warp& w);
@@ -105,29 +83,23 @@ class Steps final : public ExecWatcher {
   Cell& cell(Warp& w, long step, const Name* what, int lane = -1);
   void fill(Warp& w, long from, long to, const Name* what, int lane = -1);
   void step(Warp& w, int lane, const Name* what);
-  void phase(std::uint32_t block, const std::string& text, const std::string& slice, long begin, long end);
-  Flight& flight(Groups& groups, const ExecEvent& e, int warps, long now, const char* kind);
-  void land(Groups& groups, const ExecEvent& e, long now);
   void block_barrier(const ExecEvent& e);
   void named_barrier(const ExecEvent& e);
   void cluster_barrier(const ExecEvent& e);
   void mbarrier(const ExecEvent& e);
-  void cp_async(const ExecEvent& e);
-  void tma(const ExecEvent& e);
-  void warpgroup(const ExecEvent& e);
+  void asynchronous(const ExecEvent& e);
   void wait_for_ever();
   void merge(std::uint32_t block, int index, const Warp& w);
 
   Picture out_;
   std::map<std::pair<std::uint32_t, int>, Warp> warps_;
   std::set<Name> names_;
-  std::map<std::pair<std::uint32_t, std::string>, std::vector<Slice>> phases_;  // by block and barrier
   std::map<std::uint32_t, Barrier> block_barriers_;
-  std::map<std::pair<std::uint32_t, int>, Barrier> named_;
-  std::vector<Use> cluster_;                                                 // its phases
+  std::map<std::pair<std::uint32_t, int>, long> named_;  // the last arrival
+  std::vector<long> cluster_;                            // the last arrival of each phase of the cluster's barrier
   std::map<std::tuple<std::uint32_t, std::string, int>, Phases> mbarriers_;  // block, array, row
-  std::map<std::tuple<std::uint32_t, int, std::uint64_t, std::string>, std::size_t> flights_;
-  std::optional<std::size_t> landed_;  // the flight that has, and is yet to be counted at its mbarrier
+  std::map<std::tuple<std::uint32_t, std::string, int>, long> tma_;          // when a copy to there was requested
+  std::optional<long> landed_;  // when the copy that has landed was requested; it is yet to be counted at its mbarrier
 };
 
 }  // namespace lab::trace

@@ -1,14 +1,34 @@
 // runner KERNEL trace: one block's execution, or its cluster's, as a picture to look at in ui.perfetto.dev.
 #include <cstdio>
 
+#include "checks/acceptance/format.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/whole_file.hpp"
 #include "checks/bench/shapes.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/runner/commands.hpp"
-#include "checks/trace/json.hpp"
+#include "checks/trace/steps.hpp"
 
 namespace lab {
+
+// Chrome's trace events: a process for each block, a thread for each warp; a step stands as one microsecond, the unit of the format. Names
+// are identifiers of a kernel and words of the lab: nothing in them needs an escape.
+static std::string to_json(const trace::Picture& picture, const std::string& head) {
+  std::string events;
+  const auto event = [&](const std::string& one) { events += (events.empty() ? "{" : ",\n{") + one + "}"; };
+  std::map<std::uint32_t, int> pids;
+  for (const auto& [block, warps] : picture.warps) {
+    const int pid = pids[block] = int(pids.size()) + 1;
+    event(format(R"("ph":"M","pid":%d,"tid":0,"name":"process_name","args":{"name":"block %u"})", pid, block));
+    for (int w = 0; w < warps; ++w)
+      event(format(R"("ph":"M","pid":%d,"tid":%d,"name":"thread_name","args":{"name":"warp %d"})", pid, w, w));
+  }
+  for (const trace::Slice& s : picture.slices)
+    event(format(R"("ph":"X","pid":%d,"tid":%d,"ts":%ld,"dur":%ld,"cat":"%s","name":"%s","args":{%s})", pids[s.block],
+                 s.warp, s.begin, s.end - s.begin, s.kind.c_str(), s.name.c_str(), s.for_ever ? "\"for ever\":1" : ""));
+  return head + "\"unit\":\"steps, not time: 1 us of the format is one step\",\n\"displayTimeUnit\":\"ns\",\n" +
+         "\"traceEvents\":[\n" + events + "\n]}\n";
+}
 
 int trace_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "tile", "json"};
@@ -30,15 +50,15 @@ int trace_command(std::span<char*> args) {
   options.blocks = {tile * plan.parts};
   const Trial t = run_trial(shape, Family::unit, options);
   const trace::Picture picture = watcher.picture(!t.ok());
-  const trace::Head head{stage_name(), bug.empty() ? "none" : bug, text(shape), tile};
-  write_whole(path, trace::to_json(picture, head));
-
+  write_whole(path,
+              to_json(picture, format(R"({"stage":"%s","bug":"%s","shape":"%s","tile":%u,"steps":%ld,)", stage_name(),
+                                      bug.empty() ? "none" : bug.c_str(), text(shape).c_str(), tile, picture.steps)));
   const char* const blocks = picture.warps.size() > 1 ? "blocks of a cluster" : "block";
   std::printf(
-      "%s%s%s, %s, query tile %u: %zu %s, %ld steps (an order of events, not time), %zu slices, %zu copies and "
-      "products in flight\n  %s: open it in ui.perfetto.dev; writeups/the-emulator.md says how to read it\n",
+      "%s%s%s, %s, query tile %u: %zu %s, %ld steps (an order of events, not time), %zu slices\n"
+      "  %s: open it in ui.perfetto.dev; writeups/the-emulator.md says how to read it\n",
       stage_name(), *planted_bug() ? " with " : "", planted_bug(), text(shape).c_str(), tile, picture.warps.size(),
-      blocks, picture.steps, picture.work.size() + picture.phases.size(), picture.flights.size(), path.c_str());
+      blocks, picture.steps, picture.slices.size(), path.c_str());
   if (!t.ok()) std::printf("the launch fails, and the trace shows how far it came: %s\n", t.message.c_str());
   return t.ok() ? 0 : 1;
 }

@@ -24,7 +24,7 @@ std::string Block::where_lanes_stand(Hang& hang) const {
   std::vector<Wait> standing;
   const auto add = [&](int warp, std::uint32_t lanes, Wait wait) {
     const SourceLine line = source_line(fibers_[warp * LANES + __builtin_ctz(lanes)].waits_at);
-    wait.file = line.file, wait.line = line.line;
+    wait.file = line.file, wait.line = line.line, wait.text = source_text(line.file, line.line);
     wait.rank = cluster_->size() > 1 ? rank_ : -1;
     wait.first_warp = wait.last_warp = warp, wait.lanes = lanes;
     for (Wait& known : standing)

@@ -13,10 +13,8 @@
 #include "checks/acceptance/verdict.hpp"
 #include "checks/exercises/counts.hpp"
 #include "checks/exercises/drills/drill.cuh"
-#include "checks/exercises/drills/no_result.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/runner/library.hpp"
-#include "common/emulator/findings.hpp"
 #include "common/fp16.hpp"
 #include "common/gpu_access.hpp"
 #include "common/hang.hpp"
@@ -41,21 +39,6 @@ struct DrillRan {
   std::vector<float> out;
   ExecReport report;
 };
-
-// The message of a launch that hangs, which is one line, with a line for each wait, and the text of the kernel's line that waits.
-std::string by_lines(std::string message, const Hang& hang) {
-  const auto begin_line = [&](const std::string& words, const std::string& more) {
-    const std::size_t at = message.find(" " + words);
-    if (at != message.npos) message.replace(at, 1 + words.size(), "\n    " + words + more);
-  };
-  for (const Wait& wait : hang.waits) {
-    const std::string text = cpu::source_text(wait.file, wait.line);
-    begin_line(sentence(wait), text.empty() ? "" : "\n      " + text);
-    if (wait.at == Wait::At::mbarrier) begin_line(wait.barrier + ": in phase", "");
-  }
-  begin_line("All lanes of these warps have returned", "");
-  return message;
-}
 
 DrillRan run(const Drill& d, Schedule schedule, Copies copies, ExecWatcher* watcher = nullptr) {
   static const auto launch = reinterpret_cast<decltype(&::drill)>(library_symbol("drill"));
@@ -83,9 +66,11 @@ DrillRan run(const Drill& d, Schedule schedule, Copies copies, ExecWatcher* watc
   ran.report = take_exec_report();
   set_exec_options({});
   if (launched != cudaSuccess || finished != cudaSuccess)
-    ran.failure = "the launch fails: " + by_lines(ran.report.message, ran.report.hang);
+    ran.failure = "the launch fails: " + ran.report.message;
   else if (!ran.report.findings.empty())
     ran.failure = ran.report.findings[0].text;
+  for (const Wait& wait : ran.report.hang.waits)
+    ran.failure += "\n    " + wait.file + ":" + std::to_string(wait.line) + ": " + wait.text;
   return ran;
 }
 
@@ -141,17 +126,6 @@ std::string moved(const Drill& d, const std::vector<float>& out, std::size_t i) 
   return "";
 }
 
-// Of a wrong out[i]: what is known of it, and where a NaN came from.
-std::string more_of(const Drill& d, std::size_t i, const std::vector<float>& out, Schedule schedule, Copies copies) {
-  std::string text = d.of_out ? "\n    " + d.of_out(i) : "";
-  if (i < d.rows * d.columns) text += moved(d, out, i);
-  if (!std::isnan(out[i])) return text;
-  const NoResultWatch watch;
-  Recorder recorder;  // its launch has one worker
-  run(d, schedule, copies, &recorder);
-  return text + watch.text(d.warp_of_out ? d.warp_of_out(i) : -1);
-}
-
 // Of a launch under every schedule and time of copying: the first run that is red, or a later one that names an access before a copy
 // has landed. The same missing wait shows as a race where the copy happens to be requested after the access.
 std::optional<DrillRan> worst_of(const Drill& d) {
@@ -165,7 +139,7 @@ std::optional<DrillRan> worst_of(const Drill& d) {
                                i < d.rows * d.columns ? (", " + place(d, i) + ",").c_str() : "",
                                ran.out[i] == NEVER_WRITTEN ? "never written, " : "",
                                double(std::isnan(ran.out[i]) ? NAN : ran.out[i]), double(d.right[i])) +
-                        more_of(d, i, ran.out, schedule, copies);
+                        (d.of_out ? "\n    " + d.of_out(i) : "") + (i < d.rows * d.columns ? moved(d, ran.out, i) : "");
       const auto early = std::ranges::find(ran.report.findings, Finding::Kind::before_phase, &Finding::kind);
       if (early != ran.report.findings.end()) {
         ran.failure = too_few_bytes(d, schedule, copies) + early->text;
@@ -227,8 +201,8 @@ int drill_counts_command(std::span<char*> args) {
   WordCounter counter;
   const DrillRan ran = run(*d, Schedule::ascending, Copies::at_wait, &counter);
   if (!ran.failure.empty()) return red(ran, ran.failure);
-  counter.add(ran.report);
-  return counter.print(), 0;
+  counter.print(ran.report);
+  return 0;
 }
 
 }  // namespace lab

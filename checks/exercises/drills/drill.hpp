@@ -19,7 +19,6 @@ struct Drill {
   std::size_t rows = 0, columns = 0;  // of the matrix that `right` begins with, if it does
   bool halves = false;
   std::function<std::string(std::size_t)> of_out{};  // of out[i], in words: its input, or where a kernel finds it
-  std::function<int(std::size_t)> warp_of_out{};     // which warp computes it; without it, several do
   // Says why the order in which things happened is wrong, or "".
   std::function<std::string(std::span<const ExecEvent>)> order{};
 };

@@ -16,17 +16,12 @@ extern "C" Launches drill_lazy() {
                                                {0, 0, 2, 4, 8, 9, 10, 12},
                                                {HIDDEN, HIDDEN, -7, -6, HIDDEN, -7, 0, -1},
                                                {-4, 4, 3, 4, 13, 12, 53, 52}};
-  Drill d{.name = "4 rows",
-          .size = {TILES},
-          .of_out =
-              [](std::size_t row) {
-                std::string text = "row " + std::to_string(row) + ", of warp " + std::to_string(row) +
-                                   ": the largest scores of its tiles:";
-                for (const int largest : LARGEST[row])
-                  text += largest == HIDDEN ? " -inf" : " " + std::to_string(largest);
-                return text;
-              },
-          .warp_of_out = [](std::size_t row) { return int(row); }};
+  Drill d{.name = "4 rows", .size = {TILES}, .of_out = [](std::size_t row) {
+            std::string text = "row " + std::to_string(row) + ", of warp " + std::to_string(row) +
+                               ": the largest scores of its tiles:";
+            for (const int largest : LARGEST[row]) text += largest == HIDDEN ? " -inf" : " " + std::to_string(largest);
+            return text;
+          }};
   for (int row = 0; row < ROWS; ++row) {
     double l = 0, o = 0;
     for (int t = 0; t < TILES; ++t) {

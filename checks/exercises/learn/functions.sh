@@ -121,16 +121,7 @@ card() { awk -v after="$(read_first)" -v stage="$stage" -v own_solution="$(own_s
 few_lines() {  # LOG [MOST]: standard input, and where the rest is
   awk -v log_file="$1" -v most="${2:-24}" 'NR <= most; END { if (NR > most) print "and " NR - most " more lines: " log_file }'
 }
-wrapped() {  # lines of at most a window's width, broken at blanks; what continues a line is indented as it is, and two blanks more
-  columns=$(stty size 2> /dev/null <&1 | cut -d' ' -f2); [ "${columns:-0}" -ge 40 ] || columns=100
-  awk -v most="$columns" 'length($0) + 4 <= most { print "    " $0; next }
-  { begin = $0; sub(/[^ ].*/, "", begin); begin = "    " begin; now = begin; first = 1
-    for (i = 1; i <= NF; i++) {
-      if (!first && length(now) + 1 + length($i) > most) { print now; now = begin "  "; first = 1 }
-      now = now (first ? "" : " ") $i; first = 0
-    }
-    print now }'
-}
+wrapped() { fold -s -w 96 | sed 's/^/    /'; }
 show_red() {  # STEP TEXT: with hidden=1 no text that names lines which the card asks for
   text=$2
   case ${hidden:-0}:$text in 1:*"$file":*)
@@ -151,24 +142,22 @@ step() {
   says=$(cat "$tmp/says"); whole=$(cat "$tmp/whole")
   if [ -n "$says" ]; then red=$step; else good=$((good + 1)); told "  good: $step$(cat "$tmp/figure")"; fi
 }
-# [log=..] says=.. whole=.. WORD...: runs what is built; a status that is not 0 is red.
-run_built() { run_into "$tmp/says" "$tmp/whole" "build/logs/learn-$number-$word.log" "$@"; }
-run_into() {
-  says_to=$1 whole_to=$2 log=$3; shift 3
+# WORD...: runs what is built; a status that is not 0 is red.
+run_built() { run_into "" "build/logs/learn-$number-$word.log" "$@"; }
+race_check() { run_into "$1" "build/logs/learn-$number-$word-races.log" racecheck short=1 ${one_race:+first=1}; }
+run_into() {  # PREFIX LOG WORD...: $tmp/PREFIXsays has the most telling line
+  into=$tmp/$1 log=$2; shift 2
   rm -f "$log.verdict"
   status=0; LAB_VERDICT=$log.verdict runs "$(built "$word")" "$@" > "$log" 2>&1 < /dev/null || status=$?
+  [ -s "$tmp/printed" ] || grep '^block [0-9,]* thread [0-9]*: ' "$log" > "$tmp/printed"  # a kernel's own words, of one run
   [ $status -ne 0 ] || return 0
-  if [ $status -eq 124 ]; then echo "still running after 240 s" > "$says_to"; return; fi
-  if [ $status -eq 2 ]; then echo "could not be run: $(last_line "$log")" > "$says_to"; return; fi
+  if [ $status -eq 124 ]; then echo "still running after 240 s" > "${into}says"; return; fi
+  if [ $status -eq 2 ]; then echo "could not be run: $(last_line "$log")" > "${into}says"; return; fi
   touch "$log.verdict"
   ! grep -q '^hang=' "$log.verdict" || : > "$tmp/hangs"
-  sed -n 's/^red=//p' "$log.verdict" | few_lines "$log" > "$whole_to"
+  sed -n 's/^red=//p' "$log.verdict" | few_lines "$log" > "${into}whole"
   { sed -n 's/^tells=//p' "$log.verdict" | grep -m1 . || last_line "$log" | grep . || echo "exit status $status; see $log"; } |
-    clipped > "$says_to"
-}
-run_printing() {  # the first run's prints alone: each run prints, under every schedule
-  printed=build/logs/learn-$number-$word-printed.log; : > "$printed"
-  export LAB_PRINTED="$printed"; run_built "$@"; export LAB_PRINTED=/dev/null
+    clipped > "${into}says"
 }
 nothing_but_a_kernel() {
   given > "$tmp/given"; solution > "$tmp/solution"
@@ -207,12 +196,9 @@ bounded() {  # "SHAPE: WHAT <= N", WHAT as `counts` has it
     }' "$log" > "$tmp/says"
 }
 bounds() { get limit > "$tmp/limits"; while read -r limit; do step "within bounds" bounded "$limit"; done < "$tmp/limits"; }
-no_races() { [ -n "$races" ] || race_check; cat "$tmp/races-says" > "$tmp/says"; cat "$tmp/races-whole" > "$tmp/whole"; }
-race_check() { run_into "$tmp/races-says" "$tmp/races-whole" "build/logs/learn-$number-$word-races.log" racecheck short=1 ${one_race:+first=1}; }
-
 # The lab's own variant with the bug is what is handed out: of that the runner says with 0 that the bug shows.
 reported_is_gone() {
-  run_built signature "$bug" "$@"
+  run_built signature "$bug"
   case $word:$status in bug-*:0) status=1; echo "the planted bug shows" > "$tmp/says"; : > "$tmp/whole" ;; esac
 }
 # SOURCE WORD SHOWN: judges a kernel (or cases), built as the variant learn-WORD of its stage; what the compiler and reports name is
@@ -220,37 +206,29 @@ reported_is_gone() {
 # inputs and shapes not seen before, under all schedules; is_built=1; one_race=1: the race check ends with a finding. own_only=1: what it
 # asks beside the stage's exercises; own_only=lab: and what the lab asks of the stage's kernel nowhere else; own_only=reported: and whether
 # the bug's own signature shows, of races that most answers come through.
-# Sets red, the step, with says and whole, good, how many came before it, and printed.
+# Sets red, the step, with says and whole, and good, how many came before it.
 check() {
-  source=$1 word=$2 shown=$3 red= says= whole= good=0 printed=
-  rm -f "$tmp/hangs" "$tmp"/races-*
+  source=$1 word=$2 shown=$3 red= says= whole= good=0
+  rm -f "$tmp/hangs" "$tmp/printed" "$tmp"/races-*
   [ "$kind" != test ] || { check_cases; return; }
   step "nothing but a kernel" nothing_but_a_kernel
   step "it compiles" compiles
   step "it calls nothing else" calls_nothing_else
-  first=run_built; [ -z "$explain" ] || first=run_printing
   if drill; then
-    step "the right bits" $first drill ${grading:+"seed=$seed"}
+    step "the right bits" run_built drill ${grading:+"seed=$seed"}
     [ "$kind" = instruction ] || step "the right order" run_built order
     bounds
     return
   fi
   if [ -n "$explain" ] && has_case; then
-    step "the card's case" $first card shape="$shape" inputs="$inputs" copies="$copies"; first=run_built
+    step "the card's case" run_built card shape="$shape" inputs="$inputs" copies="$copies"
   fi
   if [ -n "$grading" ]; then step "right answers, every schedule" run_built test cheapest=40 "seed=$seed"
-  elif [ -z "$own_only" ]; then step "right answers" $first test cheapest=40 once=1; fi
-  : > "$tmp/races-says"; : > "$tmp/races-whole"; races=
+  elif [ -z "$own_only" ]; then step "right answers" run_built test cheapest=40 once=1; fi
   # Wrong answers often have a cause that the race check names; of a deadlock it says the same once more.
-  if [ -n "$explain" ] && [ ! -e "$tmp/hangs" ] && { [ "$red" = "the card's case" ] || [ "$red" = "right answers" ]; }; then race_check; return; fi
-  # These two take the longest: side by side where a learner waits. What try shows of races does not depend on which ends first.
-  if [ -z "$red$own_only" ] && [ -n "$tell" ]; then race_check & races=$!; fi
-  if [ -n "$bug" ] && [ -z "${own_only#reported}" ]; then
-    case $word in checked|bug-*) from= ;; *) from=source=$shown ;; esac
-    step "what was reported is gone" reported_is_gone ${from:+"$from"}
-  fi
-  [ -z "$races" ] || wait $races
-  [ -n "$own_only" ] || step "no races" no_races
+  if [ -n "$explain" ] && [ ! -e "$tmp/hangs" ] && { [ "$red" = "the card's case" ] || [ "$red" = "right answers" ]; }; then race_check races-; return; fi
+  if [ -n "$bug" ] && [ -z "${own_only#reported}" ]; then step "what was reported is gone" reported_is_gone; fi
+  [ -n "$own_only" ] || step "no races" race_check ""
   # Values computed by a launcher on the host are written whichever blocks run.
   [ "$own_only" = 1 ] || step "the kernel does the work" run_built counts shape=1,2,129,64
   bounds
@@ -266,32 +244,29 @@ check_cases() {
   count=$(wc -l < "$tmp/cases")
   [ "$count" -gt 0 ] || fail "$file has no case"
   [ "$count" -le "$budget" ] || fail "$file has $count cases; the budget is $budget"
-  i=0; : > "$tmp/suspects"; set -- "$(built checked)"
-  for patch in stages/$stage/bugs/*.patch; do
-    sed '/^--- a/,$d' "$patch" > "$tmp/head"
-    ! grep -q '^unseen:' "$tmp/head" || continue  # it shows in no run: that cannot be asked of a test
-    wrong=1; ! grep -q '^harmless:\|^slow:' "$tmp/head" || wrong=0
-    word=bug-$(basename "$patch" .patch); set -- "$@" "$(built "$word")"
-    i=$((i + 1)); echo "$i $wrong $word" >> "$tmp/suspects"
-  done
-  echo "$((i + 1)) 0 checked" >> "$tmp/suspects"
+  # An unseen bug shows in no run: that cannot be asked of a test. What is slow or harmless must not be accused.
+  { for patch in stages/$stage/bugs/*.patch; do
+      case $(sed -n '/^--- a/q; s/^\(unseen\|harmless\|slow\):.*/\1/p' "$patch") in
+        *unseen*) ;; ?*) echo "0 bug-$(basename "$patch" .patch)" ;; *) echo "1 bug-$(basename "$patch" .patch)" ;;
+      esac
+    done; echo "0 checked"; } > "$tmp/suspects"
   red="its kernels compile"; log=build/logs/learn-$number.log
-  make_it "$log" "$@" || { says="see $log"; return; }
-  while read -r i wrong word; do
+  make_it "$log" $(while read -r wrong word; do built "$word"; done < "$tmp/suspects") || { says="see $log"; return; }
+  while read -r wrong word; do
     caught=0
     while read -r one; do
       status=0; set -f; runs "$(built "$word")" fuzz only $one > "$log" 2>&1 < /dev/null || status=$?; set +f
       [ $status -ne 2 ] || fail "$file: '$one': $(last_line "$log")"
       [ $status -eq 0 ] || caught=1
     done < "$tmp/cases"
-    echo "$i $wrong $caught"
+    echo "$wrong $caught"
   done < "$tmp/suspects" > "$tmp/judged"
   red="bugs caught, less false alarms"; says=$(judged_cases "$goal" < "$tmp/judged")
   [ -n "$says" ] || red=
 }
-judged_cases() {  # GOAL: lines NUMBER WRONG RED; prints what the test misses or accuses, and nothing if it reaches its goal
-  awk -v goal="$1" '{ wrong += $2; caught += $2 && $3; alarms += !$2 && $3 }
-    $2 && !$3 { missed = missed (missed ? ", " : "; number ") $1 } !$2 && $3 { accused = accused (accused ? ", " : "; number ") $1 }
+judged_cases() {  # GOAL: a line WRONG RED for each kernel; prints what the test misses or accuses, and nothing if it reaches its goal
+  awk -v goal="$1" '{ wrong += $1; caught += $1 && $2; alarms += !$1 && $2 }
+    $1 && !$2 { missed = missed (missed ? ", " : "; number ") NR } !$1 && $2 { accused = accused (accused ? ", " : "; number ") NR }
     END { if (caught - alarms < goal) print "caught " caught + 0 " of " wrong + 0 " wrong kernels, " alarms + 0 " false alarms; asked for are " goal \
       (missed ? missed " gets through" : "") (accused ? accused " is right, and accused" : "") }'
 }

@@ -1,10 +1,10 @@
 // How to recognise the bug p_not_transposed.
-#include "checks/bugs/backward_parts.hpp"
+#include "checks/bugs/signature.hpp"
 
 using namespace lab;
 
 std::vector<Part> look() {
-  const Look l = look_at({1, 2, 100, 64, false});
+  const Trial l = run_trial({1, 2, 100, 64, false});
   const int tile = subject().tile_m;
   const Gradients predicted = backward_after(l, [&](BackwardHead& h) {
     const std::vector<double> P = h.P;
@@ -14,6 +14,6 @@ std::vector<Part> look() {
         h.P[h.at(i, j)] = row < h.S && key < h.S ? P[h.at(row, key)] : 0.0;
       }
   });
-  return {equals_prediction(l, Gradient::dv, predicted, "the sum with each 32 x 32 tile of P transposed"),
-          still_right(l, Gradient::dq), still_right(l, Gradient::dk)};
+  return {equals_prediction({l, dv}, predicted.dv, "the sum with each 32 x 32 tile of P transposed"),
+          still_right({l, dq}), still_right({l, dk})};
 }

@@ -1,9 +1,9 @@
 // How to recognise the bug plain_sum.
-#include "checks/bugs/backward_parts.hpp"
+#include "checks/bugs/signature.hpp"
 
 using namespace lab;
 
 std::vector<Part> look() {
-  return {checker_reports({1, 1, 70, 64, false}, Finding::Kind::race_inter_block, "dq_sum["),
-          still_right(look_at({1, 1, 70, 64, false}), Gradient::dk)};
+  return {checker_reports({1, 1, 70, 64, false}, {Finding::Kind::race_inter_block, "dq_sum["}),
+          still_right({run_trial({1, 1, 70, 64, false}), dk})};
 }

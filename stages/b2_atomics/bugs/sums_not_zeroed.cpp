@@ -1,10 +1,9 @@
 // How to recognise the bug sums_not_zeroed.
-#include "checks/bugs/backward_parts.hpp"
+#include "checks/bugs/signature.hpp"
 
 using namespace lab;
 
 std::vector<Part> look() {
-  const Look l = look_at({1, 2, 70, 64, false});
-  return {nan_exactly(l, Gradient::dq, everywhere, "everywhere"), still_right(l, Gradient::dk),
-          still_right(l, Gradient::dv)};
+  const Trial l = run_trial({1, 2, 70, 64, false});
+  return {nan_exactly({l, dq}, everywhere, "everywhere"), still_right({l, dk}), still_right({l, dv})};
 }

@@ -2,12 +2,12 @@
 #include <cmath>
 #include <numbers>
 
-#include "checks/bugs/backward_parts.hpp"
+#include "checks/bugs/signature.hpp"
 
 using namespace lab;
 
 std::vector<Part> look() {
-  const Look l = look_at({1, 2, 20, 64, false});
+  const Trial l = run_trial({1, 2, 20, 64, false});
   const Gradients predicted = backward_after(l, [&](BackwardHead& h) {
     for (int i = 0; i < h.S; ++i)
       for (int j = 0; j < h.S; ++j) {
@@ -16,6 +16,6 @@ std::vector<Part> look() {
       }
   });
   const char* rule = "the sum with P exp(L (1 - ln 2)) in place of P";
-  return {equals_prediction(l, Gradient::dv, predicted, rule), equals_prediction(l, Gradient::dk, predicted, rule),
-          equals_prediction(l, Gradient::dq, predicted, rule)};
+  return {equals_prediction({l, dv}, predicted.dv, rule), equals_prediction({l, dk}, predicted.dk, rule),
+          equals_prediction({l, dq}, predicted.dq, rule)};
 }

@@ -1,10 +1,10 @@
 // How to recognise the bug ds_not_transposed.
-#include "checks/bugs/backward_parts.hpp"
+#include "checks/bugs/signature.hpp"
 
 using namespace lab;
 
 std::vector<Part> look() {
-  const Look l = look_at({1, 2, 100, 64, false});
+  const Trial l = run_trial({1, 2, 100, 64, false});
   const Gradients predicted = backward_after(l, [](BackwardHead& h) {
     constexpr int BLOCK = 8;
     const std::vector<double> dS = h.dS;
@@ -14,6 +14,6 @@ std::vector<Part> look() {
         h.dS[h.at(i, j)] = row < h.S && key < h.S ? dS[h.at(row, key)] : 0.0;
       }
   });
-  return {equals_prediction(l, Gradient::dq, predicted, "the sum with each 8 x 8 block of dS transposed"),
-          still_right(l, Gradient::dk), still_right(l, Gradient::dv)};
+  return {equals_prediction({l, dq}, predicted.dq, "the sum with each 8 x 8 block of dS transposed"),
+          still_right({l, dk}), still_right({l, dv})};
 }

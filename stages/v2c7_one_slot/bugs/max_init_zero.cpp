@@ -28,7 +28,7 @@ std::vector<Part> look() {
   const std::vector<double> largest = largest_scores(t);
   const auto gone = [&](int row, int) { return largest[row] < -104; };
   const auto rounded_away = [&](int row, int) { return largest[row] > -86 && largest[row] < -18; };
-  return {
-      nan_exactly(t, gone, "the row's largest score is below -104"),
-      equals_prediction(t, std::vector<double>(t.out.size(), 0.0), "0 where it is between -86 and -18", rounded_away)};
+  return {nan_exactly(t, gone, "the row's largest score is below -104"),
+          equals_prediction(t, std::vector<double>(t.outputs[0].size(), 0.0), "0 where it is between -86 and -18",
+                            rounded_away)};
 }

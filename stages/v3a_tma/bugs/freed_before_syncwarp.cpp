@@ -14,5 +14,5 @@ std::vector<Part> look() {
       checker_reports(
           ONE_MORE, {Finding::Kind::race_intra_warp, "ptx::ldmatrix_x4(b0, b1, swizzled(K", "ptx::tma_load_4d(smem.K"},
           Under::some),
-      right_by_luck(t, "all the same")};
+      still_right(t, "all the same")};
 }

@@ -16,6 +16,6 @@ std::vector<Part> look() {
   ExecOptions early;
   early.products = Copies::at_issue;
   const Trial lucky = run_trial(SMALL, Family::unit, early);
-  parts.push_back(right_by_luck(lucky, "if a product is over as soon as it is issued"));
+  parts.push_back(still_right(lucky, "if a product is over as soon as it is issued"));
   return parts;
 }

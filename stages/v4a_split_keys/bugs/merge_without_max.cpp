@@ -14,5 +14,5 @@ std::vector<Part> look() {
   return {equals_prediction(t, predicted(t), "attention with each half's weights relative to its own first tile"),
           equals_prediction(ragged, predicted(ragged), "the same of five tiles, of which the first block has three"),
           equals_prediction(causal, predicted(causal), "the same under a mask, at D = 128"),
-          right_by_luck(one, "where the second block has no tiles, and adds zeros", predicted(one))};
+          still_right(one, "where the second block has no tiles, and adds zeros", predicted(one))};
 }

@@ -31,5 +31,5 @@ std::vector<Part> look() {
                             "causal attention without the tile on the diagonal, in every other query tile", some_left),
           nan_exactly(causal, none_left, "the row is one of the first 64, whose only tile is dropped"),
           nan_exactly(one, everywhere, "there is but one tile of keys: everywhere"),
-          right_by_luck(even, "where the number of tiles is even")};
+          still_right(even, "where the number of tiles is even")};
 }
