@@ -1,6 +1,6 @@
 // A launch of the stage at hand, of either pass: its tensors in device memory with canaries around them; outputs, workspace and
-// shared memory poisoned; and all that the launch did beside computing. Every check that runs a stage's kernel runs it here, but for
-// two that launch many calls at once on a stream of their own: the validator (checks/search) and the benchmark.
+// shared memory poisoned; and all that the launch did beside computing. Every check that runs a stage's kernel uses its tensors;
+// those that launch many calls at once (overlap.cpp, the validator of checks/search) make the launches themselves.
 #pragma once
 #include <cuda_runtime.h>
 
