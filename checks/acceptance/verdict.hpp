@@ -6,6 +6,7 @@
 //   stopped  why a launch for a tool to watch ended early
 //   remark   the summary of a run that is worth reading      skipped  why nothing ran
 //   right, asked   of a learner's prediction: how many parts hold, of how many; near, accepted: a wrong one, in words
+//   us, smem, refused   of a candidate of the search
 //   case     a case that is red, to be run again
 #pragma once
 #include <string>

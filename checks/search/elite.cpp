@@ -1,5 +1,7 @@
 #include "checks/search/elite.hpp"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -8,6 +10,7 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/bench/shapes.hpp"
+#include "common/number.hpp"
 #include "reference/bad_input.hpp"
 #include "reference/hash.hpp"
 
@@ -128,21 +131,17 @@ void read_build_log(Candidate& c, const std::string& log, bool built) {
     c.verdict = "too large", c.reason = format("spills %ld bytes; the lab allows none", spills);
 }
 
-void read_validation(Candidate& c, const std::string& printed, int status) {
-  std::istringstream lines(printed);
-  std::string last;
-  for (std::string line; std::getline(lines, line); last = line) {
-    std::istringstream words(line);
-    std::string key;
-    words >> key;
-    if (key == "smem") c.smem = std::stoi(line.substr(5));
-    if (key == "us" && status == 0) c.us.assign(std::istream_iterator<double>(words), {});
-    if (key == "refused") c.reason = line.substr(8);
-  }
-  if (status == 0) return;
+void read_validation(Candidate& c, const Forked& ran) {
+  c.smem = number_in<int>(ran.verdict.first("smem"));
+  c.reason = ran.verdict.first("refused");
+  std::istringstream us(ran.verdict.first("us"));
+  if (ran.status == 0) return c.us.assign(std::istream_iterator<double>(us), {});
   c.verdict = c.reason.empty() || c.reason.starts_with("launch: ") ? "broken" : "wrong";
-  if (c.reason.empty())
-    c.reason = status == 124 ? "did not end in time" : format("ended with status %d: %s", status, last.c_str());
+  if (ran.status == 128 + SIGALRM)
+    c.reason = "did not end in time";
+  else if (c.reason.empty())
+    c.reason = format("ended with status %d: %s", ran.status, ran.text.c_str());
+  std::ranges::replace(c.reason, '\n', ' ');
 }
 
 std::string difference(const Setting& start, const Setting& setting) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "checks/runner/forked.hpp"
 #include "checks/search/tunables.hpp"
 
 namespace lab::search {
@@ -44,8 +45,8 @@ std::optional<Candidate> propose(const Tunables& tunables, const Shape& shape, c
 
 // Takes registers and spills from nvcc's log, and a verdict where the candidate cannot run.
 void read_build_log(Candidate& c, const std::string& log, bool built);
-// What `validate` printed and its exit status, 124 where it was stopped.
-void read_validation(Candidate& c, const std::string& printed, int status);
+// What `validate` recorded and its exit status.
+void read_validation(Candidate& c, const Forked& validation);
 
 // "N=96 SLOTS=5": the values in which two settings differ, as the second has them.
 std::string difference(const Setting& start, const Setting& setting);

@@ -1,5 +1,7 @@
-// evolve BACKEND STAGE [shape=B,H,S,D[,causal]] [seed=N] [minutes=N] [out=FILE]: the elite loop, a random search over a stage's tunables (writeups/extending.md). Candidates are built, validated (validator.hpp), and timed on a GPU; without
-// one a model stands for the time.
+// evolve BACKEND STAGE [shape=B,H,S,D[,causal]] [seed=N] [minutes=N] [out=FILE]: the elite loop, a random search over a stage's tunables
+// (writeups/extending.md). Candidates are built, validated (validator.hpp), and timed on a GPU; without one a model stands for the time.
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,6 +15,7 @@
 #include "checks/acceptance/whole_file.hpp"
 #include "checks/bench/shapes.hpp"
 #include "checks/runner/commands.hpp"
+#include "checks/runner/forked.hpp"
 #include "checks/search/elite.hpp"
 
 namespace lab {
@@ -21,8 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int SECONDS = 60, SECONDS_ON_CPU = 600;  // of a validation
-constexpr int ALTERNATIONS = 2;                    // of a child and the one it would replace, before it does
+constexpr unsigned SECONDS = 60;  // of a validation on a GPU, which may hang; on the CPU a job's usual time
+constexpr int ALTERNATIONS = 2;   // of a child and the one it would replace, before it does
 
 // "" of a file that is empty, or not there.
 std::string text_of(const std::string& path) { return fs::exists(path) && !fs::is_empty(path) ? read_whole(path) : ""; }
@@ -46,7 +49,7 @@ class Search {
             .text;
     log_ = format("# %s %s, seed %d, fitness %s: %s\n%s\n", stage.c_str(), word_.c_str(), int(seed_), fitness,
                   machine.c_str(), COLUMNS);
-    start_ = tunables_.own(s, on("build/" + backend + "/" + stage + "/fixed", "plan shape=" + word_).text);
+    start_ = tunables_.own(s, on("build/" + backend + "/" + stage + "/fixed", {"plan", "shape=" + word_}).text);
   }
 
   // Until the time or the ideas are spent. False if the time was up before there was anything to measure.
@@ -79,11 +82,14 @@ class Search {
 
   std::string dir(const Candidate& c) const { return "build/" + backend_ + "/" + stage_ + "/evolve-" + c.id; }
 
-  // The runner's command on a kernel; timeout(1) hands the signal of its parent's death on to all that it started.
-  Printed on(const std::string& folder, const std::string& command, const std::string& log = "/dev/null") const {
-    return shell(format(
-        "exec 2>%s </dev/null; exec setpriv --pdeathsig TERM timeout --kill-after=5 %d build/%s/runner %s/kernel.so %s",
-        log.c_str(), timed_ ? SECONDS : SECONDS_ON_CPU, backend_.c_str(), folder.c_str(), command.c_str()));
+  // A command of the runner on a kernel, in a process of its own.
+  Forked on(const std::string& folder, std::vector<std::string> words) const {
+    words.insert(words.begin(), folder + "/kernel.so");
+    const auto job = [&](std::size_t) {
+      if (timed_) alarm(SECONDS);
+      return run(words);
+    };
+    return ForkedJobs(1, job).take(0);
   }
 
   // The first is the stage's tiles and children of the stage as it is; every other are the elite's.
@@ -138,15 +144,7 @@ class Search {
   }
 
   void validate(Candidate& c) {
-    const std::string log = dir(c) + "/validate.log";
-    const Printed said = on(dir(c), format("validate shape=%s seed=%d", word_.c_str(), ++validations_), log);
-    read_validation(c, said.text + text_of(log), said.status);
-    if (!c.verdict.empty() || timed_) return;
-    // The least that `counters` allows, by what the CPU execution counted: the largest last field of its CSV. Nothing is measured.
-    const Printed counted = on(dir(c), "counters csv=1 shape=" + word_ + " | sed 's/.*,//' | sort -g | tail -1");
-    const double most = std::strtod(counted.text.c_str(), nullptr);
-    if (!(most > 0)) throw BadInput(dir(c) + "/kernel.so counters: has no least time");
-    c.us = {most};
+    read_validation(c, on(dir(c), {"validate", "shape=" + word_, format("seed=%d", ++validations_)}));
   }
 
   // One timing is none: both once more, alternating, each with new inputs.

@@ -1,5 +1,6 @@
 // The search without compiler and clock: tunables, kept candidates, what is tried, the log, the output of programs.
 #include <doctest/doctest.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -228,18 +229,18 @@ TEST_CASE("evolve: nvcc's log, and what the validator printed") {
   CHECK(built("0" + ptxas + "ptxas info: Potential Performance Loss: wgmma\n") ==
         "broken: ptxas: ptxas info: Potential Performance Loss: wgmma");
   CHECK(built("x.cu(3): error: no such N\n", false) == "broken: does not compile: x.cu(3): error: no such N");
-  const auto validated = [](const std::string& printed, int status) {
+  const auto validated = [](int status, const std::string& verdict, const std::string& text = "") {
     Candidate c;
-    read_validation(c, "smem 1000\n" + printed, status);
+    read_validation(c, {status, text, Verdict("smem=1000\n" + verdict)});
     CHECK(c.smem == 1000);
     CHECK(c.us == (status ? std::vector<double>{} : std::vector{4.5, 4.25, 4.75}));
     return c.verdict + ": " + c.reason;
   };
-  CHECK(validated("kernel attention<64>\nus 4.5 4.25 4.75\n", 0) == ": ");
-  CHECK(validated("refused memory: written 3 elements\n", 1) == "wrong: memory: written 3 elements");
-  CHECK(validated("refused launch: cudaErrorInvalidValue\n", 1) == "broken: launch: cudaErrorInvalidValue");
-  CHECK(validated("us 1 2\nlab: cudaMalloc: no\n", 1) == "broken: ended with status 1: lab: cudaMalloc: no");
-  CHECK(validated("us 1\n", 124) == "broken: did not end in time");
+  CHECK(validated(0, "us= 4.5 4.25 4.75\n") == ": ");
+  CHECK(validated(1, "refused=memory: written 3 elements\n") == "wrong: memory: written 3 elements");
+  CHECK(validated(1, "refused=launch: cudaErrorInvalidValue\n") == "broken: launch: cudaErrorInvalidValue");
+  CHECK(validated(1, "us=1 2\n", "lab: cudaMalloc: no") == "broken: ended with status 1: lab: cudaMalloc: no");
+  CHECK(validated(128 + SIGALRM, "us=1\n") == "broken: did not end in time");
 }
 
 }  // namespace
