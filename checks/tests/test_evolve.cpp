@@ -97,7 +97,7 @@ TEST_CASE("evolve: a malformed tunables.conf is one line") {
       {"at: constexpr int Q = {2};", "at: constexpr {int}", ": Q: 'constexpr int' must be in kernel.cu once"},
       {"constexpr int Q = {2};", "kept of Q = {2};", ": Q: 'kept of Q = 2;' is in a comment"},
       {"tunable Q:", "tunable N:", ": N is there twice"},
-      {"must smem", "needs smem", ":14: 'needs smem <= 400: too much memory' means nothing; lines are"},
+      {"must smem", "needs smem", ": 'needs smem <= 400: too much memory' means nothing; lines are"},
       {"  values: 1 | 2 | 3\n", "", ": GROUPS has no two values"},
       {"table: D GROUPS N", "table: D GROUPS", ": N must have at:, or be an argument of the table"},
       {"  at: constexpr int Q = {2};\n", "", ": Q must have at:, or be an argument of the table"},
