@@ -74,8 +74,12 @@ Call Tensors::call(const Shape& shape, float scale) {
   return call;
 }
 
-void Tensors::poison(fp16 with) {
+void Tensors::poison_outputs(fp16 with) {
   for (DeviceTensor& output : outputs_) output.poison(with);
+}
+
+void Tensors::poison(fp16 with) {
+  poison_outputs(with);
   if (workspace_) workspace_->poison();
 }
 

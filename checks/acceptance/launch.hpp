@@ -66,7 +66,8 @@ class Tensors {
   Ran launch(const Shape& shape, float scale, const Launching& launching = {});
   // On test_stream(), with a workspace for this shape.
   Call call(const Shape& shape, float scale);
-  void poison(fp16 with = FP16_NAN);  // the outputs and the workspace
+  void poison_outputs(fp16 with = FP16_NAN);
+  void poison(fp16 with = FP16_NAN);  // the workspace, too
   // Adds the outputs, and says what was written outside of them and into inputs.
   std::vector<Fault> fetch(std::vector<std::vector<fp16>>& outputs) const;
 

@@ -1,7 +1,7 @@
 // NVML through dlopen: the driver brings the library, and a machine without it loses a column, not the benchmark.
 #include <dlfcn.h>
 
-#include "checks/bench/gpu/device.hpp"
+#include "checks/bench/gpu/stopwatch.hpp"
 
 namespace lab::gpu {
 namespace {

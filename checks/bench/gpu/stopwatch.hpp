@@ -6,7 +6,6 @@
 #include <string>
 
 #include "checks/acceptance/device_tensors.hpp"
-#include "checks/bench/gpu/device.hpp"
 #include "common/backend.hpp"
 
 namespace lab::gpu {
@@ -25,9 +24,8 @@ inline void check_started(cudaError_t error) {
     throw NotTimed(std::string("launch refused: ") + cudaGetErrorName(error != cudaSuccess ? error : last) +
                    (message.empty() ? "" : ": " + message));
 }
-inline void poison(const Buffer<half>& output, cudaStream_t stream) {  // with FP16_NAN
-  check_cuda(cudaMemsetAsync(output.data(), 0xFF, output.bytes(), stream), "cudaMemset");
-}
+// The clock as NVML reads it now; 0 where NVML is not to be had.
+double sm_mhz_now();
 
 class Stream {
  public:
