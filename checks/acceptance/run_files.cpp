@@ -57,6 +57,8 @@ int run_command(std::span<char*> args) {
                             B, H, S, D));
   for (const std::string& result : results) {
     const std::string target = std::filesystem::weakly_canonical(result);
+    if (std::filesystem::exists(target) && !std::filesystem::is_regular_file(target))
+      throw BadInput(result + ": cannot be written: it exists and is not a regular file");
     if (std::ranges::find(targets, target) != targets.end())
       throw BadInput(result + ": two gradients cannot be in one file");
     targets.push_back(target);
