@@ -25,7 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr unsigned SECONDS = 60;  // of a validation on a GPU, which may hang; on the CPU a job's usual time
-constexpr int ALTERNATIONS = 2;   // of a child and the one it would replace, before it does
 
 // "" of a file that is empty, or not there.
 std::string text_of(const std::string& path) { return fs::exists(path) && !fs::is_empty(path) ? read_whole(path) : ""; }
@@ -36,7 +35,8 @@ class Search {
       : backend_(backend), stage_(stage), tunables_(stage), timed_(backend == "gpu") {
     shape_ = one_shape(words.get("shape").value_or(timed_ ? "2,8,2048,64" : "1,2,384,64"));
     word_ = shape_word(shape_);
-    seed_ = words.whole("seed", 999999, 1, 1);
+    const auto seed = words.whole("seed", 999999, 1, 1);
+    random_ = SplitMix64(seed);
     fs::create_directories("build/evolve");
     std::string name = stage + "-" + word_ + "-" + backend;
     std::ranges::replace(name, ',', '-');
@@ -47,7 +47,7 @@ class Search {
     const std::string machine =
         shell("sh checks/scripts/measured_on.sh | awk -F '\t' '$2 { printf \"%s%s %s\", n++ ? \", \" : \"\", $1, $2 }'")
             .text;
-    log_ = format("# %s %s, seed %d, fitness %s: %s\n%s\n", stage.c_str(), word_.c_str(), int(seed_), fitness,
+    log_ = format("# %s %s, seed %d, fitness %s: %s\n%s\n", stage.c_str(), word_.c_str(), int(seed), fitness,
                   machine.c_str(), COLUMNS);
     start_ = tunables_.own(s, on("build/" + backend + "/" + stage + "/fixed", {"plan", "shape=" + word_}).text);
   }
@@ -59,7 +59,7 @@ class Search {
     bool ideas = true;
     progress_.emplace(0, 60.0 * double(minutes), true);
     for (int number = 0; ideas && time_left(); ++number) {
-      std::vector<Candidate> children = generation(number);
+      std::vector<Candidate> children = generation(number == 0);
       ideas = !children.empty();
       step(format("builds %zu candidates", children.size()));
       build(children);
@@ -93,17 +93,17 @@ class Search {
   }
 
   // The first is the stage's tiles and children of the stage as it is; every other are the elite's.
-  std::vector<Candidate> generation(int number) {
+  std::vector<Candidate> generation(bool first) {
     std::vector<Candidate> children;
     Elite parents = elite_;
-    if (number == 0) {
+    if (first) {
       children = beginnings(tunables_, shape_, start_);
       for (const Candidate& c : children) known_.insert(c.id);
       if (children[0].verdict.empty()) parents.members = {children[0]};
     }
     std::size_t to_build = children.size();
-    for (int place = 0; to_build < batch_; ++place) {
-      const auto child = propose(tunables_, shape_, parents, known_, seed_, number, place);
+    while (to_build < batch_) {
+      const auto child = propose(tunables_, shape_, parents, known_, random_);
       if (!child) break;
       to_build += child->verdict.empty();
       children.push_back(*child);
@@ -130,8 +130,6 @@ class Search {
   void measure(Candidate& c) {
     if (c.verdict.empty()) read_build_log(c, text_of(dir(c) + "/kernel.log"), fs::exists(dir(c) + "/kernel.so"));
     if (c.verdict.empty()) validate(c);
-    const Candidate* const last = elite_.would_replace(c);
-    if (last && timed_ && c.verdict.empty()) alternate(c, *last);
     elite_.judge(c);
     candidates_.push_back(c);
     log_ += problem_ + row(c, start_) + "\n";
@@ -147,22 +145,6 @@ class Search {
     read_validation(c, on(dir(c), {"validate", "shape=" + word_, format("seed=%d", ++validations_)}));
   }
 
-  // One timing is none: both once more, alternating, each with new inputs.
-  void alternate(Candidate& c, const Candidate& last) {
-    std::vector<double> child, other;
-    for (int i = 0; i < 2 * ALTERNATIONS; ++i) {
-      Candidate again;
-      again.id = i % 2 ? c.id : last.id;
-      validate(again);
-      if (again.us.empty()) {
-        if (i % 2) c.verdict = again.verdict, c.reason = "when measured again: " + again.reason;
-        return;
-      }
-      (i % 2 ? child : other).push_back(again.time());
-    }
-    c.again = median(child), c.beside = median(other);
-  }
-
   const unsigned cores_ = std::max(1u, std::thread::hardware_concurrency()),
                  batch_ = std::max(4u, cores_);  // candidates at a time
   std::string backend_, stage_;
@@ -170,7 +152,7 @@ class Search {
   bool timed_;
   Shape shape_;
   std::string word_, path_, problem_, log_;
-  std::uint64_t seed_ = 1;
+  SplitMix64 random_{0};
   Setting start_;  // of the stage as it is
   std::vector<Candidate> candidates_;
   Elite elite_;
