@@ -1,13 +1,12 @@
 // Which instances of a kernel a stage launches, and which problems make it launch each.
 #include <dlfcn.h>
-#include <elf.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -59,11 +58,10 @@ const std::map<std::uintptr_t, std::string>& symbols_beside(const void* kernel) 
   static std::map<std::uintptr_t, std::string> names;
   static const void* known = nullptr;
   Dl_info info{};
-  if (!dladdr(kernel, &info) || info.dli_fbase == known) return names;
+  void* map = nullptr;  // whose l_addr is 0 for the program itself, whose symbols are addresses
+  if (!dladdr1(kernel, &info, &map, RTLD_DL_LINKMAP) || info.dli_fbase == known) return names;
   known = info.dli_fbase, names.clear();
-  Elf64_Ehdr header{};
-  std::ifstream(info.dli_fname, std::ios::binary).read(reinterpret_cast<char*>(&header), sizeof header);
-  const std::uintptr_t base = header.e_type == ET_DYN ? std::uintptr_t(info.dli_fbase) : 0;
+  const std::uintptr_t base = static_cast<link_map*>(map)->l_addr;
   std::string path;
   for (const char c : std::string(info.dli_fname)) path += c == '\'' ? std::string("'\\''") : std::string(1, c);
   std::FILE* const nm = popen(("nm -C '" + path + "' 2> /dev/null").c_str(), "r");

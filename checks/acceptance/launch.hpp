@@ -52,7 +52,6 @@ struct StillRuns : std::runtime_error {
 struct Launching {
   ExecOptions options;
   double seconds = 0;            // that a GPU may take; 0 stands for Subject::seconds(shape)
-  fp16 poison = FP16_NAN;        // of the outputs: two equal bytes
   bool clear_workspace = false;  // to zeros: blocks that do not run leave out what others wait for
 };
 
@@ -66,8 +65,8 @@ class Tensors {
   Ran launch(const Shape& shape, float scale, const Launching& launching = {});
   // On test_stream(), with a workspace for this shape.
   Call call(const Shape& shape, float scale);
-  void poison_outputs(fp16 with = FP16_NAN);
-  void poison(fp16 with = FP16_NAN);  // the workspace, too
+  void poison_outputs();
+  void poison();  // the workspace, too
   // Adds the outputs, and says what was written outside of them and into inputs.
   std::vector<Fault> fetch(std::vector<std::vector<fp16>>& outputs) const;
 

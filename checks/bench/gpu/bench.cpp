@@ -4,8 +4,6 @@
 // launch between two events on an idle GPU (what a single call costs, launch overhead included). Inputs are N(0,1), in several
 // places in rotation that fit into L2 where one does. Of a backward stage that saves O and L the gradients alone are timed.
 // reference/peers.py times a kernel beside its peers, in turns and in one process.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -68,15 +66,11 @@ class CaseTimer {
       const double us = call((i + IDLE_CALLS) % sets);
       if (i >= 0) alone.push_back(us);
     }
-    double sm_mhz = 0;
     const int replays = std::clamp(int(ROUND_TIME / length), 3, MOST_REPLAYS);
     for (int i = 0; i < replays; ++i) {
       for (Tensors& set : sets_) set.poison_outputs();  // whatever is timed writes all of them
       check_cuda(cudaDeviceSynchronize(), "cudaMemset");
-      in_graph.push_back(watch_.time(stream_, replay, [&] {
-        usleep(useconds_t(length / 2));
-        sm_mhz = gpu::sm_mhz_now();
-      }) / launches);
+      in_graph.push_back(watch_.time(stream_, replay) / launches);
     }
     std::vector<std::vector<fp16>> outputs;
     for (const Tensors& set : sets_)
@@ -85,8 +79,8 @@ class CaseTimer {
       if (const auto bad = std::ranges::count_if(output, [](fp16 x) { return std::isnan(to_float(x)); }))
         throw NotTimed(format("%td elements of an output are NaN, or were not written", bad));
     const double us = median(in_graph);
-    std::printf("%-24s %10.2f %9.1f %10.2f %8.0f\n", shape_word(shape_).c_str(), us,
-                (subject().backward ? BACKWARD_FLOP : 1) * flop(shape_) / us * 1e-6, median(alone), sm_mhz);
+    std::printf("%-24s %10.2f %9.1f %10.2f\n", shape_word(shape_).c_str(), us,
+                (subject().backward ? BACKWARD_FLOP : 1) * flop(shape_) / us * 1e-6, median(alone));
   }
 
  private:
@@ -129,8 +123,8 @@ int bench_command(std::span<char*> args) {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) throw BadInput("bench needs a GPU, and CUDA finds none");
   const char* const name = stage_name();
-  std::printf("%s, CUDA events, us a call\n%-24s %10s %9s %10s %8s\n", device_name().c_str(), name, "in a graph",
-              "TFLOP/s", "alone", "SM MHz");
+  std::printf("%s, CUDA events, us a call\n%-24s %10s %9s %10s\n", device_name().c_str(), name, "in a graph", "TFLOP/s",
+              "alone");
   bool good = true;
   for (const Shape& shape : shapes) {
     try {
