@@ -7,11 +7,12 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -106,15 +107,15 @@ class Device {
 
   Batch gather(int calls, const std::function<void(int)>& call) {
     return [=, this]() -> std::optional<double> {
-      std::uint64_t each = 0;
+      std::ptrdiff_t each = 0;
       for (int i = 0; i < calls; ++i) {
-        const std::uint64_t here = cpu::launches_on(stream()), all = cpu::launches();
+        const std::size_t before = cpu::launched().size();
         call(i);
-        const std::uint64_t own = cpu::launches_on(stream()) - here, elsewhere = cpu::launches() - all - own;
+        const auto made = std::span(cpu::launched()).subspan(before);
+        const auto own = std::ranges::count(made, stream(), &Launched::stream), elsewhere = std::ssize(made) - own;
         if (own == 0 || elsewhere != 0)
-          throw Refused("stream",
-                        format("call %d launched %llu kernels on the stream that it was given, %llu elsewhere", i,
-                               (unsigned long long)own, (unsigned long long)elsewhere));
+          throw Refused("stream", format("call %d launched %td kernels on the stream that it was given, %td elsewhere",
+                                         i, own, elsewhere));
         if (i == 0) each = own;
         if (own != each)
           throw Refused("stream", format("call %d launched another number of kernels than the first", i));
