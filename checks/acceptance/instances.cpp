@@ -148,17 +148,12 @@ const Instances& instances_of(const Subject& subject) {
   return instances;
 }
 
-std::set<Use> uses_of(const Subject& subject, const std::vector<Case>& cases, std::set<const void*>& kernels) {
-  std::set<Use> used;
-  for (const Case& test : cases) {
-    if (test.group == Group::far || test.group == Group::overlap) continue;
-    for (const Launched& l : launches_of(subject, test.shape, test.multiprocessors)) {
-      kernels.insert(l.kernel);
-      if (subject.backward) continue;
-      if (const auto use = instances_of(subject).use_of(test.shape, l)) used.insert(*use);
-    }
-  }
-  return used;
+// Of the cases that launch whole problems.
+template <class Each>
+void for_launches(const Subject& subject, const std::vector<Case>& cases, Each each) {
+  for (const Case& test : cases)
+    if (test.group != Group::far && test.group != Group::overlap)
+      for (const Launched& l : launches_of(subject, test.shape, test.multiprocessors)) each(test, l);
 }
 
 }  // namespace
@@ -175,28 +170,25 @@ std::string kernel_name(const void* kernel) {
 std::map<Use, UseProblem> use_problems(const Subject& subject) { return instances_of(subject).problems(); }
 
 std::vector<Case> instance_cases(const Subject& subject, const std::vector<Case>& others, std::uint64_t seed) {
-  std::set<const void*> kernels;
-  const std::set<Use> used = uses_of(subject, others, kernels);
+  std::map<Use, UseProblem> missing = use_problems(subject);
+  for_launches(subject, others, [&](const Case& test, const Launched& l) {
+    if (const auto use = instances_of(subject).use_of(test.shape, l)) missing.erase(*use);
+  });
   std::vector<Case> cases;
-  for (const auto& [use, problem] : use_problems(subject))
-    if (!used.contains(use))
-      cases.push_back({Group::instances, problem.shape, Family::unit, seed, {}, 1, problem.multiprocessors});
+  for (const auto& [use, problem] : missing)
+    cases.push_back({Group::instances, problem.shape, Family::unit, seed, {}, 1, problem.multiprocessors});
   return cases;
 }
 
 std::vector<std::string> left_out(const Subject& subject, const std::vector<Case>& cases) {
   std::set<const void*> ran;
-  const std::set<Use> used = uses_of(subject, cases, ran);
-  std::vector<std::string> lines;
-  if (!subject.backward)
-    for (const auto& [use, problem] : use_problems(subject))
-      if (!used.contains(use))
-        lines.push_back(kernel_name(use.kernel) + ": not run" + (use.causal ? ", causal" : "") +
-                        (use.ragged ? ", on a ragged length" : ", on a whole length"));
   std::set<std::string> templates;
-  for (const void* const kernel : ran)
-    if (const auto& names = symbols_beside(kernel); names.contains(std::uintptr_t(kernel)))
-      templates.insert(base_of(names.at(std::uintptr_t(kernel))));
+  for_launches(subject, cases, [&](const Case&, const Launched& l) {
+    const auto& names = symbols_beside(l.kernel);
+    if (ran.insert(l.kernel).second && names.contains(std::uintptr_t(l.kernel)))
+      templates.insert(base_of(names.at(std::uintptr_t(l.kernel))));
+  });
+  std::vector<std::string> lines;
   if (ran.empty()) return lines;
   for (const auto& [address, name] : symbols_beside(*ran.begin()))
     if (const void* const kernel = reinterpret_cast<const void*>(address);
