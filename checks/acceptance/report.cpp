@@ -91,9 +91,7 @@ void Report::open_group(Group group) {
 
 void Report::close_group() {
   if (!group_ || options_.quick) return;
-  const std::string line = format("%s %zu/%zu", TITLES[std::size_t(*group_)], green_, seen_);
-  if (seen_) summary_ += (summary_.empty() ? "" : ", ") + line;
-  if (seen_ && !options_.verbose)
+  if (seen_)
     std::printf("  %-22s%4zu of %zu%s%s\n", TITLES[std::size_t(*group_)], green_, seen_,
                 worst_ > 0 ? (", the largest error " + of_allowed(worst_) + " of what is allowed").c_str() : "",
                 not_run_ ? format(", %zu not run", not_run_).c_str() : "");
@@ -132,7 +130,7 @@ void Report::print_row(const CaseResult& r) {
 void Report::print_failure(const CaseResult& r) {
   const std::vector<Fault>& problems = r.problems;
   if (!r.hang.empty()) record("hang", r.hang);
-  if (!detailed_) record("tells", text(r.test) + ": " + problems[0].what), record("why", problems[0].what);
+  if (!detailed_) record("tells", text(r.test) + ": " + problems[0].what);
   if (detailed_++ >= MOST_DETAILED) {
     const std::string line = format("  RED %s: %s", text(r.test).c_str(), problems[0].what.c_str());
     if (options_.verbose) print_red(line);
@@ -162,13 +160,8 @@ void Report::finish() {
   if (detailed_ > MOST_DETAILED && !options_.verbose)
     print_red(format("  and %zu more red cases: verbose=1 shows all", detailed_ - MOST_DETAILED));
   if (const std::string pattern = red_pattern(outcomes_); !pattern.empty()) std::puts(""), print_red("Red: " + pattern);
-  const std::string line = format("%s on %s: %s%s%.1f s", stage_name(), backend_name(), summary_.c_str(),
-                                  summary_.empty() ? "" : ", ", seconds_since(begin_));
-  if (options_.verbose)
-    std::printf("\n%s\n", line.c_str());
-  else
-    std::printf("%.1f s%s\n", seconds_since(begin_), options_.quick ? "" : "; verbose=1 shows each case");
-  record("remark", line);
+  std::printf("%.1f s%s\n", seconds_since(begin_),
+              options_.quick || options_.verbose ? "" : "; verbose=1 shows each case");
   std::printf("%zu passed, %zu failed%s\n", passed_, failed_,
               skipped_ ? format(", %zu skipped", skipped_).c_str() : "");
   std::fflush(stdout);
