@@ -12,9 +12,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/format.hpp"
@@ -35,6 +35,19 @@ struct Refused : std::runtime_error {
 // Calls of the candidate that run in one go: microseconds a call, or nothing where there is no clock to believe.
 using Batch = std::function<std::optional<double>()>;
 
+// Makes the calls, each of which must launch as many kernels as the first, and one at least: on_stream() counts them.
+template <class OnStream>
+void launch_all(int calls, const std::function<void(int)>& call, OnStream on_stream) {
+  std::size_t before = on_stream(), each = 0;
+  for (int i = 0; i < calls; ++i) {
+    call(i);
+    const std::size_t now = on_stream(), own = now - std::exchange(before, now);
+    if (own == 0) throw Refused("stream", format("call %d launched nothing on the stream that it was given", i));
+    if (i == 0) each = own;
+    if (own != each) throw Refused("stream", format("call %d launched another number of kernels than the first", i));
+  }
+}
+
 #ifdef LAB_GPU
 
 class Device {
@@ -45,19 +58,8 @@ class Device {
 
   Batch gather(int calls, const std::function<void(int)>& call) {
     std::shared_ptr<gpu::Graph> graph;
-    const auto all = [&] {
-      std::size_t each = 0;
-      for (int i = 0; i < calls; ++i) {
-        call(i);
-        const std::size_t now = nodes();
-        if (i == 0) each = now;
-        if (each == 0) throw Refused("stream", format("call %d launched nothing on the stream that it was given", i));
-        if (now != each * std::size_t(i + 1))
-          throw Refused("stream", format("call %d launched another number of kernels than the first", i));
-      }
-    };
     try {
-      graph = std::make_shared<gpu::Graph>(stream_, all);
+      graph = std::make_shared<gpu::Graph>(stream_, [&] { launch_all(calls, call, [this] { return nodes(); }); });
     } catch (const CudaError& e) {
       throw Refused("stream", std::string("what it launched elsewhere is not waited for: ") + e.what());
     }
@@ -106,22 +108,13 @@ class Device {
   cudaStream_t stream() { return test_stream(); }
 
   Batch gather(int calls, const std::function<void(int)>& call) {
-    return [=, this]() -> std::optional<double> {
-      std::ptrdiff_t each = 0;
-      for (int i = 0; i < calls; ++i) {
-        const std::size_t before = cpu::launched().size();
-        call(i);
-        const auto made = std::span(cpu::launched()).subspan(before);
-        const auto own = std::ranges::count(made, stream(), &Launched::stream), elsewhere = std::ssize(made) - own;
-        if (own == 0 || elsewhere != 0)
-          throw Refused("stream", format("call %d launched %td kernels on the stream that it was given, %td elsewhere",
-                                         i, own, elsewhere));
-        if (i == 0) each = own;
-        if (own != each)
-          throw Refused("stream", format("call %d launched another number of kernels than the first", i));
-      }
-      return std::nullopt;
+    const auto on_stream = [this] {
+      const auto elsewhere = [this](const Launched& l) { return l.stream != stream(); };
+      if (const auto some = std::ranges::count_if(cpu::launched(), elsewhere))
+        throw Refused("stream", format("%td kernels were launched on another stream than the one given", some));
+      return cpu::launched().size();
     };
+    return [=]() -> std::optional<double> { return launch_all(calls, call, on_stream), std::nullopt; };
   }
 
   std::string settings_changed() {
