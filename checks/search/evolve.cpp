@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned SECONDS = 60;  // of a validation on a GPU, which may hang; on the CPU a job's usual time
+constexpr unsigned SECONDS = 120;  // of a validation on a GPU, which may hang; on the CPU a job's usual time
 
 // "" of a file that is empty, or not there.
 std::string text_of(const std::string& path) { return fs::exists(path) && !fs::is_empty(path) ? read_whole(path) : ""; }

@@ -128,8 +128,8 @@ class Validator {
       cases.erase(cases.begin() + 1, cases.begin() + 3);  // a launch takes seconds there
     for (const auto& [shape, family] : cases) {
       const Posed posed = pose(shape, family);
-      poison({posed});
       poison_shared_memory();
+      poison({posed});  // waits for both
       launch(posed);
       finish(when);
       judged(posed, plan_.of_single, when);
