@@ -18,11 +18,12 @@ namespace {
 int probe_all(const std::string& wanted) {
   cudaDeviceProp gpu{};
   int runtime = 0;
-  probe::must(cudaGetDeviceProperties(&gpu, 0), "no GPU");
-  probe::must(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  check_cuda(cudaGetDeviceProperties(&gpu, 0), "no GPU");
+  check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   const int sm = 10 * gpu.major + gpu.minor;
   if (sm < PROBE::FROM || sm > PROBE::TO)
-    throw probe::Failed(format("%s is sm_%d; this probe is for sm_%d to sm_%d", gpu.name, sm, PROBE::FROM, PROBE::TO));
+    throw std::runtime_error(
+        format("%s is sm_%d; this probe is for sm_%d to sm_%d", gpu.name, sm, PROBE::FROM, PROBE::TO));
   const std::string name = format("%s, CUDA %d.%d", gpu.name, runtime / 1000, runtime % 1000 / 10);
   if (wanted.empty()) std::printf("%s", PROBE::head(name, sm).c_str()), std::fprintf(stderr, "%s\n", name.c_str());
   bool good = true;
@@ -43,8 +44,8 @@ int probe_all(const std::string& wanted) {
 int main(int argc, char** argv) {
   try {
     return probe_all(argc > 1 ? argv[1] : "");
-  } catch (const probe::Failed& failed) {
-    std::fprintf(stderr, "probe: %s\n", failed.what());
+  } catch (const std::exception& failed) {
+    std::fprintf(stderr, "probe: %s%s%s\n", probe::at_work.c_str(), probe::at_work.empty() ? "" : ": ", failed.what());
     return 2;
   }
 }
