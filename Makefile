@@ -290,7 +290,7 @@ plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmm
 	@PYTHON='$(PYTHON)' sh checks/scripts/plots.sh $(if $(check),check) $^
 ## make probe what=wmma|mma|wgmma|ex2 [sample=FILE] [only=SECTION] | each lane's elements, products' bits (needs a GPU)
 probe: $(PROBE)
-	@$(call keep,sample) $< $(call given,sample only)
+	@$(call keep,sample) sh checks/probes/probe.sh $<
 clean: ## make clean | remove build/
 	@rm -rf build 2> /dev/null || { echo "build/ cannot be removed: no right to" >&2; exit 2; }
 .PHONY: $(GOALS) $(INNER_GOALS) FORCE

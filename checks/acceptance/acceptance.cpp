@@ -1,5 +1,5 @@
-// How the acceptance's cases are run: each is a subcase of doctest, in the test case of its group; what is reported of them is a
-// doctest reporter's. The same for every stage, pass and backend.
+// How the acceptance's cases are run: each is a subcase of doctest; what is held beside them are test cases of their own, and what is
+// reported of all is a doctest reporter's. The same for every stage, pass and backend.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -109,13 +109,6 @@ bool run(std::size_t number) {
   return result.green();
 }
 
-// doctest enters one subcase each time, and comes again until all have been.
-void run_group(Group group) {
-  const std::vector<Case>& cases = session->cases;
-  for (std::size_t i = 0; i < cases.size(); ++i)
-    if (cases[i].group == group) SUBCASE((std::to_string(i) + ": " + text(cases[i])).c_str()) CHECK(run(i));
-}
-
 // Of what is held beside the cases.
 void hold(const std::string& what, const std::vector<std::string>& red, bool counts = false) {
   session->report.held(what, red, counts);
@@ -123,41 +116,32 @@ void hold(const std::string& what, const std::vector<std::string>& red, bool cou
 }
 
 TEST_SUITE_BEGIN("acceptance");
-TEST_CASE("whole: the shapes of the notes") { run_group(Group::notes); }
-TEST_CASE("whole: inputs that tell a wrong kernel") { run_group(Group::families); }
-TEST_CASE("whole: ragged lengths") { run_group(Group::ragged); }
-TEST_CASE("whole: other scales") { run_group(Group::scales); }
-TEST_CASE("whole: large inputs") { run_group(Group::amplitudes); }
-TEST_CASE("whole: NaN and infinities") { run_group(Group::special); }
-TEST_CASE("whole: addresses past 2^32 elements") { run_group(Group::far); }
-TEST_CASE("whole: instances of the kernel") { run_group(Group::instances); }
-TEST_CASE("whole: launches that overlap") { run_group(Group::overlap); }
-TEST_CASE("whole: every instance of the kernel ran") {
-  hold("Every instance of the kernels ran, on whole and on ragged lengths, causal and not where it is chosen",
-       left_out(session->subject, session->cases));
+// doctest enters one subcase each time, and comes again until all have been.
+TEST_CASE("cases") {
+  for (std::size_t i = 0; i < session->cases.size(); ++i)
+    SUBCASE((std::to_string(i) + ": " + text(session->cases[i])).c_str()) CHECK(run(i));
 }
-TEST_CASE("whole: every element is written by one block") {
+TEST_CASE("every instance of the kernel ran") {
+  hold("Every instance of the kernels ran", left_out(session->subject, session->cases));
+}
+TEST_CASE("every element is written by one block") {
   if (session->subject.backward || !can_schedule()) return;
   const std::string twice = not_written_once(session->subject);
   hold("Every element is written by one block", twice.empty() ? std::vector<std::string>{} : std::vector{twice});
 }
-TEST_CASE("whole: more heads than a grid is high") {
+TEST_CASE("more heads than a grid is high") {
   if (!session->subject.backward || !can_schedule()) return;  // a GPU has computed them all
   const std::string why = refusal(session->subject, MANY_HEADS);
   hold("More heads than a grid is high", why.empty() ? std::vector<std::string>{} : std::vector{why}, true);
 }
-TEST_CASE("whole: other scales are refused") {
+TEST_CASE("other scales are refused") {
   if (kernel_library().find("/own/") != std::string::npos) return;  // a kernel of one's own may take them
   hold("A scale that is not positive and finite is refused", scales_not_refused(session->subject), true);
 }
-TEST_CASE("whole: the order of blocks") {
+TEST_CASE("the order of blocks") {
   if (!session->subject.backward) return;
   const auto [lines, red] = order_of_blocks(session->subject);
   hold("The order of blocks" + (session->options.verbose ? lines : ""), red, true);
-}
-TEST_CASE("quick: every case, the cheapest first, until one is red") {
-  for (std::size_t i = 0; i < session->cases.size(); ++i)
-    SUBCASE((std::to_string(i) + ": " + text(session->cases[i])).c_str()) CHECK(run(i));
 }
 TEST_SUITE_END();
 
@@ -187,7 +171,7 @@ REGISTER_REPORTER("cases", 0, Reporter);
 int run_test_cases(bool quick) {
   doctest::Context context;
   context.addFilter("test-suite", "acceptance");
-  context.addFilter("test-case", quick ? "quick:*" : "whole:*");
+  if (quick) context.addFilter("test-case", "cases");
   context.setOption("order-by", "file");
   context.setOption("reporters", "cases");
   if (quick) context.setOption("abort-after", 1);

@@ -47,11 +47,6 @@ class Buffer {
   ~Buffer() { cudaFree(data_); }
   T* data() const { return data_; }
   std::size_t bytes() const { return size_ * sizeof(T); }
-  std::vector<fp16> download(std::size_t first, std::size_t count) const {
-    std::vector<fp16> host(count);
-    check_cuda(cudaMemcpy(host.data(), data_ + first, count * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
-    return host;
-  }
 
  private:
   T* data_ = nullptr;

@@ -1,13 +1,12 @@
 // Which instances of a kernel a stage launches, and which problems make it launch each.
 #include <dlfcn.h>
-#include <elf.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -59,11 +58,10 @@ const std::map<std::uintptr_t, std::string>& symbols_beside(const void* kernel) 
   static std::map<std::uintptr_t, std::string> names;
   static const void* known = nullptr;
   Dl_info info{};
-  if (!dladdr(kernel, &info) || info.dli_fbase == known) return names;
+  void* map = nullptr;  // whose l_addr is 0 for the program itself, whose symbols are addresses
+  if (!dladdr1(kernel, &info, &map, RTLD_DL_LINKMAP) || info.dli_fbase == known) return names;
   known = info.dli_fbase, names.clear();
-  Elf64_Ehdr header{};
-  std::ifstream(info.dli_fname, std::ios::binary).read(reinterpret_cast<char*>(&header), sizeof header);
-  const std::uintptr_t base = header.e_type == ET_DYN ? std::uintptr_t(info.dli_fbase) : 0;
+  const std::uintptr_t base = static_cast<link_map*>(map)->l_addr;
   std::string path;
   for (const char c : std::string(info.dli_fname)) path += c == '\'' ? std::string("'\\''") : std::string(1, c);
   std::FILE* const nm = popen(("nm -C '" + path + "' 2> /dev/null").c_str(), "r");
@@ -150,17 +148,12 @@ const Instances& instances_of(const Subject& subject) {
   return instances;
 }
 
-std::set<Use> uses_of(const Subject& subject, const std::vector<Case>& cases, std::set<const void*>& kernels) {
-  std::set<Use> used;
-  for (const Case& test : cases) {
-    if (test.group == Group::far || test.group == Group::overlap) continue;
-    for (const Launched& l : launches_of(subject, test.shape, test.multiprocessors)) {
-      kernels.insert(l.kernel);
-      if (subject.backward) continue;
-      if (const auto use = instances_of(subject).use_of(test.shape, l)) used.insert(*use);
-    }
-  }
-  return used;
+// Of the cases that launch whole problems.
+template <class Each>
+void for_launches(const Subject& subject, const std::vector<Case>& cases, Each each) {
+  for (const Case& test : cases)
+    if (test.group != Group::far && test.group != Group::overlap)
+      for (const Launched& l : launches_of(subject, test.shape, test.multiprocessors)) each(test, l);
 }
 
 }  // namespace
@@ -177,28 +170,25 @@ std::string kernel_name(const void* kernel) {
 std::map<Use, UseProblem> use_problems(const Subject& subject) { return instances_of(subject).problems(); }
 
 std::vector<Case> instance_cases(const Subject& subject, const std::vector<Case>& others, std::uint64_t seed) {
-  std::set<const void*> kernels;
-  const std::set<Use> used = uses_of(subject, others, kernels);
+  std::map<Use, UseProblem> missing = use_problems(subject);
+  for_launches(subject, others, [&](const Case& test, const Launched& l) {
+    if (const auto use = instances_of(subject).use_of(test.shape, l)) missing.erase(*use);
+  });
   std::vector<Case> cases;
-  for (const auto& [use, problem] : use_problems(subject))
-    if (!used.contains(use))
-      cases.push_back({Group::instances, problem.shape, Family::unit, seed, {}, 1, problem.multiprocessors});
+  for (const auto& [use, problem] : missing)
+    cases.push_back({Group::instances, problem.shape, Family::unit, seed, {}, 1, problem.multiprocessors});
   return cases;
 }
 
 std::vector<std::string> left_out(const Subject& subject, const std::vector<Case>& cases) {
   std::set<const void*> ran;
-  const std::set<Use> used = uses_of(subject, cases, ran);
-  std::vector<std::string> lines;
-  if (!subject.backward)
-    for (const auto& [use, problem] : use_problems(subject))
-      if (!used.contains(use))
-        lines.push_back(kernel_name(use.kernel) + ": not run" + (use.causal ? ", causal" : "") +
-                        (use.ragged ? ", on a ragged length" : ", on a whole length"));
   std::set<std::string> templates;
-  for (const void* const kernel : ran)
-    if (const auto& names = symbols_beside(kernel); names.contains(std::uintptr_t(kernel)))
-      templates.insert(base_of(names.at(std::uintptr_t(kernel))));
+  for_launches(subject, cases, [&](const Case&, const Launched& l) {
+    const auto& names = symbols_beside(l.kernel);
+    if (ran.insert(l.kernel).second && names.contains(std::uintptr_t(l.kernel)))
+      templates.insert(base_of(names.at(std::uintptr_t(l.kernel))));
+  });
+  std::vector<std::string> lines;
   if (ran.empty()) return lines;
   for (const auto& [address, name] : symbols_beside(*ran.begin()))
     if (const void* const kernel = reinterpret_cast<const void*>(address);

@@ -74,8 +74,12 @@ Call Tensors::call(const Shape& shape, float scale) {
   return call;
 }
 
-void Tensors::poison(fp16 with) {
-  for (DeviceTensor& output : outputs_) output.poison(with);
+void Tensors::poison_outputs() {
+  for (DeviceTensor& output : outputs_) output.poison();
+}
+
+void Tensors::poison() {
+  poison_outputs();
   if (workspace_) workspace_->poison();
 }
 
@@ -83,7 +87,7 @@ Ran Tensors::launch(const Shape& shape, float scale, const Launching& how) {
   set_exec_options(how.options);
   ExclusiveGpu exclusive;
   Call call = this->call(shape, scale);
-  poison(how.poison);
+  poison();
   if (workspace_ && how.clear_workspace) workspace_->poison({0});
   cudaGetLastError();
   take_exec_report();

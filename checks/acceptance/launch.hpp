@@ -1,6 +1,6 @@
 // A launch of the stage at hand, of either pass: its tensors in device memory with canaries around them; outputs, workspace and
-// shared memory poisoned; and all that the launch did beside computing. Every check that runs a stage's kernel runs it here, but for
-// two that launch many calls at once on a stream of their own: the validator (checks/search) and the benchmark.
+// shared memory poisoned; and all that the launch did beside computing. Every check that runs a stage's kernel uses its tensors;
+// those that launch many calls at once (overlap.cpp, the validator of checks/search) make the launches themselves.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -52,7 +52,6 @@ struct StillRuns : std::runtime_error {
 struct Launching {
   ExecOptions options;
   double seconds = 0;            // that a GPU may take; 0 stands for Subject::seconds(shape)
-  fp16 poison = FP16_NAN;        // of the outputs: two equal bytes
   bool clear_workspace = false;  // to zeros: blocks that do not run leave out what others wait for
 };
 
@@ -66,7 +65,8 @@ class Tensors {
   Ran launch(const Shape& shape, float scale, const Launching& launching = {});
   // On test_stream(), with a workspace for this shape.
   Call call(const Shape& shape, float scale);
-  void poison(fp16 with = FP16_NAN);  // the outputs and the workspace
+  void poison_outputs();
+  void poison();  // the workspace, too
   // Adds the outputs, and says what was written outside of them and into inputs.
   std::vector<Fault> fetch(std::vector<std::vector<fp16>>& outputs) const;
 

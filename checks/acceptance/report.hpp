@@ -56,7 +56,6 @@ class Report {
   std::size_t green_ = 0, seen_ = 0, not_run_ = 0;  // of that group
   std::set<std::string> why_not_run_;               // each is said once; verbose=1 says it of each case
   double worst_ = 0;
-  std::string summary_;
   std::vector<CaseOutcome> outcomes_;
 };
 

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -20,8 +18,6 @@
 #include "reference/npy.hpp"
 
 namespace lab {
-namespace fs = std::filesystem;
-
 namespace {
 
 // The shape of a tensor that a stage can be given.
@@ -35,34 +31,6 @@ Shape shape_of(const std::string& path, const NpyTensor& tensor) {
     throw BadInput(path + ": its shape " + text(shape) +
                    " is beyond a CUDA grid: B and H end at 65535, S*D at 2^31 - 1");
   return shape;
-}
-
-// Finding out that the result can't go there must not take the time of a run.
-std::string writable_target(const std::string& out) {
-  std::error_code ignored;
-  fs::path target = fs::weakly_canonical(out, ignored);
-  if (target.empty()) target = out;
-  if (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored))
-    throw BadInput(out + ": cannot be written: it exists and is not a regular file");
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder, ignored)) throw BadInput(out + ": cannot be written: no directory " + folder.string());
-  if (access(folder.c_str(), W_OK) != 0)
-    throw BadInput(out + ": cannot be written: no right to write in " + folder.string());
-  return target.string();
-}
-
-void tell_non_finite(const std::string& name, const NpyTensor& tensor) {
-  std::size_t nans = 0, infinities = 0;
-  for (const fp16 x : tensor.values) {
-    const unsigned magnitude = x.bits & 0x7FFFu;
-    nans += magnitude > 0x7C00u;
-    infinities += magnitude == 0x7C00u;
-  }
-  if (nans + infinities > 0)
-    std::printf(
-        "note: %s holds %zu NaN and %zu Inf; they are passed through as attention does (a NaN reaches every row that "
-        "sees it)\n",
-        name.c_str(), nans, infinities);
 }
 
 }  // namespace
@@ -88,13 +56,18 @@ int run_command(std::span<char*> args) {
       throw BadInput(format("shapes disagree: q is %s, but %s is (%d,%d,%d,%d)", text(shape).c_str(), paths[i].c_str(),
                             B, H, S, D));
   for (const std::string& result : results) {
-    const std::string target = writable_target(result);
+    const std::string target = std::filesystem::weakly_canonical(result);
+    if (std::filesystem::exists(target) && !std::filesystem::is_regular_file(target))
+      throw BadInput(result + ": cannot be written: it exists and is not a regular file");
     if (std::ranges::find(targets, target) != targets.end())
       throw BadInput(result + ": two gradients cannot be in one file");
     targets.push_back(target);
   }
   shape.causal = words.flag("causal");
-  for (std::size_t i = 0; i < in.size(); ++i) tell_non_finite(in[i], tensors[i]);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (const auto lost = std::ranges::count_if(tensors[i].values, [](fp16 x) { return (x.bits & 0x7C00) == 0x7C00; }))
+      std::printf("note: %s holds %td NaN and infinities; they go through as attention takes them\n", in[i].c_str(),
+                  lost);
   const float scale = float(words.number("scale").value_or(1.0f / std::sqrt(float(shape.D))));
 
   const Inputs inputs{tensors[0].values, tensors[1].values, tensors[2].values,

@@ -58,7 +58,7 @@ std::map<Use, UseProblem> use_problems(const Subject& subject);
 // The cases that a stage needs besides, so that each instance that its launcher chooses runs, on a length that its tiles
 // divide and on one that they don't, causal and not.
 std::vector<Case> instance_cases(const Subject& subject, const std::vector<Case>& others, std::uint64_t seed);
-// A line for each kernel in the library that no launch of `cases` uses and, of the forward pass, for each of those uses.
+// A line for each kernel in the library that no launch of `cases` uses.
 std::vector<std::string> left_out(const Subject& subject, const std::vector<Case>& cases);
 // "attention<64, 2>", by the library's symbols.
 std::string kernel_name(const void* kernel);

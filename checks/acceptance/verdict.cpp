@@ -44,9 +44,4 @@ std::string Verdict::first(std::string_view key) const {
   return values.empty() ? "" : values.front();
 }
 
-std::string Verdict::last(std::string_view key) const {
-  const std::vector<std::string> values = all(key);
-  return values.empty() ? "" : values.back();
-}
-
 }  // namespace lab

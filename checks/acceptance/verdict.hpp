@@ -1,11 +1,11 @@
 // A command's results, as data for the script that started it (pass or fail is the exit status): lines KEY=VALUE, added to the file that
 // LAB_VERDICT names in the environment. The report for people goes to standard output, made of the same.
 //   tells    what is red, in the one line that says most     red      the report's lines on what is red, each
-//   why      a problem or a finding, without its case        finding  a kind of finding, each once; "launch refused"
 //   hang     how the first waits stand in a launch that no thread could end (data_of in common/hang.hpp)
 //   stopped  why a launch for a tool to watch ended early
-//   remark   the summary of a run that is worth reading      skipped  why nothing ran
+//   skipped  why nothing ran
 //   right, asked   of a learner's prediction: how many parts hold, of how many; near, accepted: a wrong one, in words
+//   us, smem, refused   of a candidate of the search
 //   case     a case that is red, to be run again
 #pragma once
 #include <string>
@@ -30,7 +30,6 @@ class Verdict {
   static Verdict from(const std::string& file);  // empty where there is none
   std::vector<std::string> all(std::string_view key) const;
   std::string first(std::string_view key) const;  // "" if there is none
-  std::string last(std::string_view key) const;
 
  private:
   std::vector<std::pair<std::string, std::string>> said_;

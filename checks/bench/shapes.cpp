@@ -4,14 +4,13 @@
 #include <regex>
 #include <sstream>
 
+#include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/format.hpp"
 #include "reference/bad_input.hpp"
 
 namespace lab {
 namespace {
 
-constexpr Shape ACCEPTANCE[] = {{1, 8, 512, 64, false}, {1, 8, 512, 64, true},    {2, 8, 2048, 64, false},
-                                {2, 8, 2048, 64, true}, {2, 8, 2048, 128, false}, {2, 8, 2048, 128, true}};
 constexpr Shape LONG[] = {
     {4, 16, 8192, 64, false}, {4, 16, 8192, 64, true}, {4, 16, 8192, 128, false}, {4, 16, 8192, 128, true}};
 
@@ -24,7 +23,7 @@ std::string shape_word(const Shape& s) {
 std::vector<Shape> bench_shapes(std::string_view words) {
   std::vector<Shape> shapes;
   if (words == "acceptance" || words == "all")
-    shapes.insert(shapes.end(), std::begin(ACCEPTANCE), std::end(ACCEPTANCE));
+    shapes.assign(std::begin(NOTES_SHAPES), std::end(NOTES_SHAPES)), shapes.push_back({2, 8, 2048, 128, true});
   if (words == "long" || words == "all") shapes.insert(shapes.end(), std::begin(LONG), std::end(LONG));
   if (words == "sweep")
     for (const int D : {64, 128})

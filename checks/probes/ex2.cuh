@@ -76,7 +76,7 @@ inline std::vector<std::vector<std::uint32_t>> results_of(const std::vector<floa
   static auto* const on_device = probe::on_device<std::uint32_t[BATCH]>(nullptr, FUNCTIONS);
   static auto* const inputs_on_device = probe::on_device<float>(nullptr, BATCH);
   const auto count = std::uint32_t(inputs.size());
-  probe::must(cudaMemcpy(inputs_on_device, inputs.data(), count * sizeof(float), cudaMemcpyHostToDevice), "cudaMemcpy");
+  check_cuda(cudaMemcpy(inputs_on_device, inputs.data(), count * sizeof(float), cudaMemcpyHostToDevice), "cudaMemcpy");
   probe::run(compute, (count + 255) / 256, 256, 0, static_cast<const float*>(inputs_on_device), count, on_device);
   std::vector<std::vector<std::uint32_t>> results;
   for (int f = 0; f < FUNCTIONS; ++f) {

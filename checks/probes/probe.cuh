@@ -7,13 +7,13 @@
 #include <bit>
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <functional>
-#include <memory>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/format.hpp"
 #include "checks/probes/dot_families.hpp"
 #include "common/emulator/tensor_core.hpp"
@@ -21,46 +21,36 @@
 
 namespace lab::probe {
 
-struct Failed : std::runtime_error {  // the probe itself cannot go on
-  using std::runtime_error::runtime_error;
-};
 inline std::string at_work;  // the case whose kernel runs
-inline void must(cudaError_t error, const char* what) {
-  if (error != cudaSuccess)
-    throw Failed(at_work + (at_work.empty() ? "" : ": ") + what + ": " + cudaGetErrorString(error));
-}
-struct Free {
-  void operator()(void* memory) const { cudaFree(memory); }
-};
-inline std::vector<std::unique_ptr<void, Free>> allocated;  // until the process ends
+// Until the process ends.
 template <class T>
 T* on_device(const void* from, std::size_t count) {
-  T* memory = nullptr;
-  must(cudaMalloc(&memory, count * sizeof(T)), "cudaMalloc");
-  allocated.emplace_back(memory);
-  must(from ? cudaMemcpy(memory, from, count * sizeof(T), cudaMemcpyHostToDevice)
-            : cudaMemset(memory, 0, count * sizeof(T)),
-       "cudaMemcpy");
+  static std::deque<Buffer<T>> allocated;
+  T* const memory = allocated.emplace_back(count).data();
+  check_cuda(from ? cudaMemcpy(memory, from, count * sizeof(T), cudaMemcpyHostToDevice)
+                  : cudaMemset(memory, 0, count * sizeof(T)),
+             "cudaMemcpy");
   return memory;
 }
 template <class T>
 std::vector<T> from_device(const T* memory, std::size_t count) {
   std::vector<T> values(count);
-  must(cudaMemcpy(values.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost), "a kernel");
+  check_cuda(cudaMemcpy(values.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost), "a kernel");
   return values;
 }
 
 // How a launch ended.
 template <class... Params, class... Args>
 cudaError_t ended(void (*kernel)(Params...), unsigned blocks, unsigned threads, unsigned smem, Args... args) {
-  must(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(smem)), "cudaFuncSetAttribute");
+  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(smem)),
+             "cudaFuncSetAttribute");
   kernel<<<blocks, threads, smem>>>(args...);
-  must(cudaGetLastError(), "launch");
+  check_cuda(cudaGetLastError(), "launch");
   return cudaDeviceSynchronize();
 }
 template <class... Params, class... Args>
 void run(void (*kernel)(Params...), unsigned blocks, unsigned threads, unsigned smem, Args... args) {
-  must(ended(kernel, blocks, threads, smem, args...), "a kernel");
+  check_cuda(ended(kernel, blocks, threads, smem, args...), "a kernel");
 }
 
 inline std::uint32_t bits(float f) { return std::bit_cast<std::uint32_t>(f); }

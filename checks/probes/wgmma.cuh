@@ -10,7 +10,7 @@
 
 namespace lab::wgmma_probe {
 
-using probe::at_work, probe::must;
+using probe::at_work;
 
 constexpr int FROM = 90, TO = 90;
 inline std::string head(const std::string& gpu, int) {
@@ -210,10 +210,10 @@ inline CUtensorMap map_of(void* tensor, const TensorShape& shape) {
   const cuuint32_t each[] = {1, 1, 1, 1};
   CUtensorMap map;
   // The driver's strides begin with dimension 1.
-  must(encode_tiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, shape.rank, tensor, shape.extent, shape.stride + 1,
-                    shape.box, each, CU_TENSOR_MAP_INTERLEAVE_NONE, CUtensorMapSwizzle(shape.swizzle),
-                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-       "tensor map");
+  check_cuda(encode_tiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, shape.rank, tensor, shape.extent, shape.stride + 1,
+                          shape.box, each, CU_TENSOR_MAP_INTERLEAVE_NONE, CUtensorMapSwizzle(shape.swizzle),
+                          CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+             "tensor map");
   return map;
 }
 
@@ -236,7 +236,7 @@ inline void boxes(bool stores, Tally& tally) {
     auto* const device = on_device<std::uint16_t>(tensor.data(), tensor.size());
     const CUtensorMap map = map_of(device, c.shape);
     long wrong = 0;
-    must(move_box(stores, c, map, image_device, words), "a kernel");
+    check_cuda(move_box(stores, c, map, image_device, words), "a kernel");
     const auto said = from_device(words, 2);
     if (stores) {
       std::vector<std::uint16_t> expected = tensor;

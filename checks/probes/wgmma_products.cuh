@@ -120,7 +120,7 @@ inline void products(Tally& tally) {
     probe::run(product_kernel(c), 1, 128, IMAGE_BYTES, c, device, base_device);
     const std::vector<float> registers = from_device(device, std::size_t(64 * c.n));
     const unsigned base = from_device(base_device, 1)[0];
-    if (base % 1024) throw probe::Failed("shared memory begins at an unforeseen address");
+    if (base % 1024) throw std::runtime_error("shared memory begins at an unforeseen address");
     std::vector<float> d(registers.size());
     for (int thread = 0; thread < 128; ++thread)
       for (int i = 0; i < c.n / 2; ++i) {

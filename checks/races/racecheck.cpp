@@ -99,7 +99,6 @@ class RaceReport {
   std::map<Finding::Key, Seen> all_;
   std::map<std::string, std::string> failures_;  // what is said -> what the launch waits for, if it hung
   std::set<std::string> hangs_;                  // of findings
-  bool refused_ = false;
   int launches_ = 0, failed_ = 0, not_taken_ = 0;
 };
 
@@ -111,7 +110,6 @@ void RaceReport::add(const Ran& t, Schedule schedule) {
   ++launches_;
   failed_ += !t.ok();
   if (!t.ok()) failures_.emplace("launch failed: " + t.message, waits_of(t.report.hang));
-  refused_ |= t.launched != cudaSuccess;
   for (const Finding& f : t.findings) {
     Seen& seen = all_[f.key()];
     if (seen.schedules.empty() && f.kind == Finding::Kind::deadlock) hangs_.insert(waits_of(t.report.hang));
@@ -133,10 +131,8 @@ int RaceReport::finish(const std::string& how) const {
     print_red(seen.finding.head + ways_text(seen.finding) + "\n    under " + joined(seen.schedules) + "; shapes " +
               joined(seen.shapes));
     any = true;
-    record("tells", seen.finding.text), record("why", seen.finding.text);
-    for (const std::string& way : seen.finding.ways) record("finding", way.substr(0, way.find(" (")));
+    record("tells", seen.finding.text);
   }
-  if (refused_) record("finding", "launch refused");
   std::set<std::string> told = hangs_;
   for (const auto& [line, hang] : failures_) {
     record("tells", line);
@@ -147,15 +143,12 @@ int RaceReport::finish(const std::string& how) const {
       std::printf("%s\n", line.c_str());
     any = true;
   }
-  const std::string summary =
-      format("%s%s%s: %zu finding%s in %d launches%s (%s)", stage_name(), *planted_bug() ? " with " : "", planted_bug(),
-             all_.size(), all_.size() == 1 ? "" : "s", launches_,
-             ((failed_ ? format(", of which %d failed", failed_) : "") +
-              (not_taken_ ? format(", and %d that the kernel does not take", not_taken_) : ""))
-                 .c_str(),
-             how.c_str());
-  std::printf("%s\n", summary.c_str());
-  record("remark", summary);
+  std::printf("%s%s%s: %zu finding%s in %d launches%s (%s)\n", stage_name(), *planted_bug() ? " with " : "",
+              planted_bug(), all_.size(), all_.size() == 1 ? "" : "s", launches_,
+              ((failed_ ? format(", of which %d failed", failed_) : "") +
+               (not_taken_ ? format(", and %d that the kernel does not take", not_taken_) : ""))
+                  .c_str(),
+              how.c_str());
   if (launches_ == 0) std::printf("no launch was checked: the kernel takes none of these shapes\n");
   return red() || launches_ == 0;
 }

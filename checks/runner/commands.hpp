@@ -1,5 +1,5 @@
-// The runner's commands. To add one: declare its function here, and give it a line in commands.cpp; those that a stage's test needs, which
-// waits for no more than the runner, are in run.cpp.
+// The runner's commands; each answers a key that it does not know with those that it knows. To add one: declare its function here, and give
+// it a line in commands.cpp; those that a stage's test needs, which waits for no more than the runner, are in run.cpp.
 #pragma once
 #include <span>
 #include <string>
@@ -14,8 +14,7 @@ struct Command {
   const char* name;
   int (*run)(std::span<char*> args);  // the exit status: 0 good, 1 red; throws BadInput for what main turns into 2
   Pass of;                            // kernel
-  const char* help;
-  bool launches = true;  // needs a GPU, on that backend, that can run the stage
+  bool launches = true;               // needs a GPU, on that backend, that can run the stage
 };
 
 int test_command(std::span<char*> args);       // acceptance/acceptance.cpp
@@ -33,7 +32,6 @@ int counts_command(std::span<char*> args);     // exercises/counts.cpp
 int counters_command(std::span<char*> args);   // counters/counters.cpp
 int bits_command(std::span<char*> args);       // bits/bits.cpp
 int validate_command(std::span<char*> args);   // search/validate.cpp
-
 int same_bits_command(std::span<char*> args);  // acceptance/same_bits.cpp
 
 int drill_command(std::span<char*> args);         // exercises/drills/drill.cpp

@@ -11,15 +11,10 @@ namespace lab {
 namespace {
 
 // The runner itself has all that a stage's test and make sanitize need. All other commands (commands.cpp) are a library beside it.
-constexpr Command HERE[] = {{"test", test_command, Pass::stage,
-                             "test [full=1] [quick=1] [cheapest=N] [once=1] [seed=N] [verbose=1]    acceptance"},
-                            {"racecheck", racecheck_command, Pass::stage,
-                             "racecheck [short=1] [first=1]          races, uninitialised reads, overruns"},
-                            {"fuzz", fuzz_command, Pass::stage,
-                             "fuzz [seconds=N] [cases=N] [seed=K] [check=1]    random problems; a failure is shrunk "
-                             "and says how to repeat it"},
-                            {"once", once_command, Pass::stage,
-                             "once shape=B,H,S,D[,causal] [seconds=N]    one launch, for compute-sanitizer to watch"}};
+constexpr Command HERE[] = {{"test", test_command, Pass::stage},
+                            {"racecheck", racecheck_command, Pass::stage},
+                            {"fuzz", fuzz_command, Pass::stage},
+                            {"once", once_command, Pass::stage}};
 
 // commands.so is loaded when it is first asked for.
 std::span<const Command> others() {
@@ -27,34 +22,29 @@ std::span<const Command> others() {
   return reinterpret_cast<decltype(&lab_commands)>(commands)();
 }
 
-bool is_for(const Command& command, Pass pass) { return unsigned(command.of) & unsigned(pass); }
-
 const Command* named(std::span<const Command> commands, std::string_view name, Pass pass) {
-  const auto found =
-      std::ranges::find_if(commands, [&](const Command& c) { return c.name == name && is_for(c, pass); });
+  const auto found = std::ranges::find_if(
+      commands, [&](const Command& c) { return c.name == name && unsigned(c.of) & unsigned(pass); });
   return found == commands.end() ? nullptr : &*found;
 }
 
-int unknown(const std::string& name, Pass pass, const char* of) {
-  std::FILE* const to = name == "help" ? stdout : stderr;
-  if (to == stderr) std::fprintf(to, "runner: unknown command '%s'\n", name.c_str());
-  std::fprintf(to, "runner, %s. Commands:\n", of);
+[[noreturn]] void unknown(const std::string& name, const std::string& of) {
+  std::string names;
   for (const std::span<const Command> commands : {std::span<const Command>(HERE), others()})
-    for (const Command& one : commands)
-      if (is_for(one, pass)) std::fprintf(to, "  %s\n", one.help);
-  return to == stderr ? 2 : 0;
+    for (const Command& one : commands) names += std::string(" ") + one.name;
+  throw BadInput("'" + name + "' is no command of " + of + "; there are" + names);
 }
 
 int with_kernel(std::span<char*> args) {
-  const std::string name = args.size() > 1 ? args[1] : "help";
+  const std::string name = args.size() > 1 ? args[1] : "";
   if (!named(HERE, name, Pass::stage)) others();  // a kernel may want what is in there
   const Pass pass = load_kernel(args[0]);
   const Command* command = named(HERE, name, pass);
   if (!command) command = named(others(), name, pass);
-  if (!command) return unknown(name, pass, stage_name());
+  if (!command) unknown(name, stage_name());
   if (command->launches)
     if (const std::string why = skipped_here(); !why.empty()) {
-      record("skipped", why), record("remark", why);
+      record("skipped", why);
       std::printf("%s\n0 passed, 0 failed, 1 skipped\n", why.c_str());
       return 3;
     }
@@ -62,10 +52,10 @@ int with_kernel(std::span<char*> args) {
 }
 
 int dispatch(std::span<char*> args) {
-  const std::string first = args.empty() ? "help" : args[0];
+  const std::string first = args.empty() ? "" : args[0];
   if (first.ends_with(".so")) return with_kernel(args);
   if (const Command* const command = named(others(), first, Pass::none)) return command->run(args.subspan(1));
-  return unknown(first, Pass::none, "[build/BACKEND/STAGE/VARIANT/kernel.so]");
+  unknown(first, "several kernels, or of none");
 }
 
 }  // namespace

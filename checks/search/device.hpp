@@ -1,33 +1,28 @@
 // The machine that runs a candidate for the validator. On a GPU a graph of the calls is captured, and replayed between two events. The CPU
 // execution has no clock to believe, and all else of the protocol. Of both:
 //   stream()            of its own, so that a launch elsewhere is seen
-//   fill()              N(0,1) times `factor`, plus `offset`; a hash of seed and index
-//   digest()            a number that changes with any bit of the tensor and its place
 //   gather()            what `call(0)` to `call(calls - 1)` launch on stream(), to run in one go. Throws Refused, then or when it runs, where a
 //                       call launches nothing, or elsewhere
 //   settings_changed()  the device settings that a candidate has changed, such as an L2 that keeps; "" if nothing
 #pragma once
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
+#include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/format.hpp"
 #include "common/backend.hpp"
 #ifdef LAB_GPU
-#include "checks/bench/gpu/device.hpp"
 #include "checks/bench/gpu/stopwatch.hpp"
 #else
 #include "common/emulator/launch.hpp"
-#include "common/fp16.hpp"
-#include "reference/hash.hpp"
-#include "reference/inputs.hpp"
 #endif
 
 namespace lab::search {
@@ -40,6 +35,19 @@ struct Refused : std::runtime_error {
 // Calls of the candidate that run in one go: microseconds a call, or nothing where there is no clock to believe.
 using Batch = std::function<std::optional<double>()>;
 
+// Makes the calls, each of which must launch as many kernels as the first, and one at least: on_stream() counts them.
+template <class OnStream>
+void launch_all(int calls, const std::function<void(int)>& call, OnStream on_stream) {
+  std::size_t before = on_stream(), each = 0;
+  for (int i = 0; i < calls; ++i) {
+    call(i);
+    const std::size_t now = on_stream(), own = now - std::exchange(before, now);
+    if (own == 0) throw Refused("stream", format("call %d launched nothing on the stream that it was given", i));
+    if (i == 0) each = own;
+    if (own != each) throw Refused("stream", format("call %d launched another number of kernels than the first", i));
+  }
+}
+
 #ifdef LAB_GPU
 
 class Device {
@@ -47,34 +55,16 @@ class Device {
   static constexpr bool HAS_CLOCK = true;
   Device() { check_cuda(cudaDeviceGetLimit(&persisting_, cudaLimitPersistingL2CacheSize), "cudaDeviceGetLimit"); }
   cudaStream_t stream() { return stream_; }
-  void fill(half* to, std::size_t size, std::uint64_t seed, float factor, float offset) {
-    gpu::fill_normal(to, size, seed, stream_, factor, offset);
-  }
-  std::uint64_t digest(const half* tensor, std::size_t size) { return gpu::digest(tensor, size, stream_); }
 
   Batch gather(int calls, const std::function<void(int)>& call) {
-    check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    std::size_t each = 0;
-    for (int i = 0; i < calls; ++i) {
-      call(i);
-      const std::size_t now = nodes();
-      if (i == 0) each = now;
-      if (each == 0) throw Refused("stream", format("call %d launched nothing on the stream that it was given", i));
-      if (now != each * std::size_t(i + 1))
-        throw Refused("stream", format("call %d launched another number of kernels than the first", i));
+    std::shared_ptr<gpu::Graph> graph;
+    try {
+      graph = std::make_shared<gpu::Graph>(stream_, [&] { launch_all(calls, call, [this] { return nodes(); }); });
+    } catch (const CudaError& e) {
+      throw Refused("stream", std::string("what it launched elsewhere is not waited for: ") + e.what());
     }
-    cudaGraph_t graph = nullptr;
-    if (const cudaError_t ended = cudaStreamEndCapture(stream_, &graph); ended != cudaSuccess)
-      throw Refused("stream", std::string("what it launched elsewhere is not waited for: ") + cudaGetErrorName(ended));
-    cudaGraphExec_t made = nullptr;
-    check_cuda(cudaGraphInstantiate(&made, graph, 0), "cudaGraphInstantiate");
-    const std::shared_ptr<CUgraphExec_st> exec(made, cudaGraphExecDestroy);
-    check_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
-    check_cuda(cudaGraphUpload(made, stream_), "cudaGraphUpload");
     check_cuda(cudaStreamSynchronize(stream_), "cudaGraphUpload");
-    return [=, this] {
-      return watch_.time(stream_, [&] { check_cuda(cudaGraphLaunch(exec.get(), stream_), "cudaGraphLaunch"); }) / calls;
-    };
+    return [=, this] { return watch_.time(stream_, [&] { graph->replay(); }) / calls; };
   }
 
   std::string settings_changed() {
@@ -115,39 +105,16 @@ class Device {
     set_exec_options(options);
   }
   ~Device() { set_exec_options(before_); }
-  // A name and nothing else.
-  cudaStream_t stream() {
-    static char name;
-    return reinterpret_cast<cudaStream_t>(&name);
-  }
-  void fill(half* to, std::size_t size, std::uint64_t seed, float factor, float offset) {
-    const Inputs in = make_inputs(Family::unit, {1, 1, int(size / 64), 64, false}, seed);
-    fp16* out = reinterpret_cast<fp16*>(to);
-    for (std::size_t i = 0; i < size; ++i) out[i] = to_fp16(to_float(in.q[i]) * factor + offset);
-  }
-  std::uint64_t digest(const half* tensor, std::size_t size) {
-    std::uint64_t hash = FNV_START;
-    for (std::size_t i = 0; i < size; ++i) hash = fnv1a(hash, reinterpret_cast<const fp16*>(tensor)[i].bits);
-    return hash;
-  }
+  cudaStream_t stream() { return test_stream(); }
 
   Batch gather(int calls, const std::function<void(int)>& call) {
-    return [=, this]() -> std::optional<double> {
-      std::uint64_t each = 0;
-      for (int i = 0; i < calls; ++i) {
-        const std::uint64_t here = cpu::launches_on(stream()), all = cpu::launches();
-        call(i);
-        const std::uint64_t own = cpu::launches_on(stream()) - here, elsewhere = cpu::launches() - all - own;
-        if (own == 0 || elsewhere != 0)
-          throw Refused("stream",
-                        format("call %d launched %llu kernels on the stream that it was given, %llu elsewhere", i,
-                               (unsigned long long)own, (unsigned long long)elsewhere));
-        if (i == 0) each = own;
-        if (own != each)
-          throw Refused("stream", format("call %d launched another number of kernels than the first", i));
-      }
-      return std::nullopt;
+    const auto on_stream = [this] {
+      const auto elsewhere = [this](const Launched& l) { return l.stream != stream(); };
+      if (const auto some = std::ranges::count_if(cpu::launched(), elsewhere))
+        throw Refused("stream", format("%td kernels were launched on another stream than the one given", some));
+      return cpu::launched().size();
     };
+    return [=]() -> std::optional<double> { return launch_all(calls, call, on_stream), std::nullopt; };
   }
 
   std::string settings_changed() {

@@ -1,5 +1,7 @@
 #include "checks/search/elite.hpp"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -8,6 +10,7 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/bench/shapes.hpp"
+#include "common/number.hpp"
 #include "reference/bad_input.hpp"
 #include "reference/hash.hpp"
 
@@ -39,19 +42,9 @@ std::string quoted(const std::string& text) {
   return '"' + std::regex_replace(text, std::regex("\""), "\"\"") + '"';
 }
 
-template <class Number>
-std::string figure(const std::optional<Number>& value) {
-  return value ? format("%.10g", double(*value)) : "";
-}
-
 }  // namespace
 
 double Candidate::time() const { return us.empty() ? INFINITY : median(us); }
-
-const Candidate* Elite::would_replace(const Candidate& c) const {
-  if (members.size() < ELITE || c.time() > members.back().time() * (1 - MUST_GAIN)) return nullptr;
-  return &members.back();
-}
 
 void Elite::judge(Candidate& c) {
   if (!c.verdict.empty()) return;
@@ -60,19 +53,14 @@ void Elite::judge(Candidate& c) {
   if (members.size() < ELITE) {
     c.reason = c.parent.empty() ? "where the search starts" : "there were fewer than three";
   } else {
-    const std::string third = members.back().id;
-    const double gain = 100 * (1 - c.time() / members.back().time());
-    if (!would_replace(c)) {
-      c.reason = gain < 0 ? format("%.1f %% slower than the third, %s", -gain, third.c_str())
-                          : format("%.1f %% faster than the third, %s, and 3 %% are asked for", gain, third.c_str());
+    const char* const third = members.back().id.c_str();
+    const double gain = 1 - c.time() / members.back().time();
+    if (gain < MUST_GAIN) {
+      c.reason = gain < 0 ? format("%.1f %% slower than the third, %s", -100 * gain, third)
+                          : format("%.1f %% faster than the third, %s, and 3 %% are asked for", 100 * gain, third);
       return;
     }
-    if (c.again && *c.again > *c.beside * (1 - MUST_GAIN)) {
-      c.reason = format("measured again in turns with %s: %.1f %% faster, not 3 %%", third.c_str(),
-                        100 * (1 - *c.again / *c.beside));
-      return;
-    }
-    c.reason = format("%.1f %% faster than %s, whose place it takes", gain, third.c_str());
+    c.reason = format("%.1f %% faster than %s, whose place it takes", 100 * gain, third);
     members.pop_back();
   }
   c.verdict = "elite";
@@ -87,10 +75,9 @@ std::vector<Candidate> beginnings(const Tunables& tunables, const Shape& shape, 
 }
 
 std::optional<Candidate> propose(const Tunables& tunables, const Shape& shape, const Elite& elite,
-                                 std::set<std::string>& known, std::uint64_t seed, int generation, int place) {
+                                 std::set<std::string>& known, SplitMix64& random) {
   const std::vector<const Tunable*> some = tunables.for_shape(shape);
   if (some.size() < 2) throw BadInput(tunables.stage() + " has fewer than two tunables for this shape");
-  SplitMix64 random((seed * 1000003 + std::uint64_t(generation)) * 1000003 + std::uint64_t(place));
   const auto below = [&](std::size_t n) { return std::size_t(random.next() % n); };
   for (int attempt = elite.members.empty() ? ATTEMPTS : 0; attempt < ATTEMPTS; ++attempt) {
     const Candidate& parent = elite.members[below(elite.members.size())];
@@ -104,7 +91,7 @@ std::optional<Candidate> propose(const Tunables& tunables, const Shape& shape, c
     }
     Candidate c = candidate(tunables, shape, setting);
     if (!known.insert(c.id).second) continue;
-    c.parent = parent.id, c.generation = generation;
+    c.parent = parent.id;
     return weighed(std::move(c), tunables, shape);
   }
   return std::nullopt;
@@ -128,21 +115,17 @@ void read_build_log(Candidate& c, const std::string& log, bool built) {
     c.verdict = "too large", c.reason = format("spills %ld bytes; the lab allows none", spills);
 }
 
-void read_validation(Candidate& c, const std::string& printed, int status) {
-  std::istringstream lines(printed);
-  std::string last;
-  for (std::string line; std::getline(lines, line); last = line) {
-    std::istringstream words(line);
-    std::string key;
-    words >> key;
-    if (key == "smem") c.smem = std::stoi(line.substr(5));
-    if (key == "us" && status == 0) c.us.assign(std::istream_iterator<double>(words), {});
-    if (key == "refused") c.reason = line.substr(8);
-  }
-  if (status == 0) return;
+void read_validation(Candidate& c, const Forked& ran) {
+  c.smem = number_in<int>(ran.verdict.first("smem"));
+  c.reason = ran.verdict.first("refused");
+  std::istringstream us(ran.verdict.first("us"));
+  if (ran.status == 0) return c.us.assign(std::istream_iterator<double>(us), {});
   c.verdict = c.reason.empty() || c.reason.starts_with("launch: ") ? "broken" : "wrong";
-  if (c.reason.empty())
-    c.reason = status == 124 ? "did not end in time" : format("ended with status %d: %s", status, last.c_str());
+  if (ran.status == 128 + SIGALRM)
+    c.reason = "did not end in time";
+  else if (c.reason.empty())
+    c.reason = format("ended with status %d: %s", ran.status, ran.text.c_str());
+  std::ranges::replace(c.reason, '\n', ' ');
 }
 
 std::string difference(const Setting& start, const Setting& setting) {
@@ -154,11 +137,8 @@ std::string difference(const Setting& start, const Setting& setting) {
 }
 
 std::string row(const Candidate& c, const Setting& start) {
-  std::vector<double> us = c.us;
-  std::ranges::sort(us);
-  const auto at = [&](double part) { return us[std::size_t(part * double(us.size() - 1) + 0.5)]; };
-  return format("%s,%d,%s,%s,", c.id.c_str(), c.generation, c.parent.c_str(), c.verdict.c_str()) +
-         (c.us.empty() ? ",," : format("%.6g,%.6g,%.6g", median(us), at(0.1), at(0.9))) + "," + figure(c.again) + "," +
+  const auto figure = [](const std::optional<int>& n) { return n ? std::to_string(*n) : ""; };
+  return c.id + "," + c.parent + "," + c.verdict + "," + (c.us.empty() ? "" : format("%.6g", c.time())) + "," +
          figure(c.registers) + "," + figure(c.smem) + "," + quoted(c.reason) + "," +
          (c.setting == start ? "" : quoted(difference(start, c.setting)));
 }

@@ -1,36 +1,33 @@
 // The search without its compiler and its clock: what is known of each candidate, which three are the best, what is tried next.
 // The same measurements give the same children.
 #pragma once
-#include <cstdint>
 #include <optional>
 #include <set>
 
+#include "checks/runner/forked.hpp"
 #include "checks/search/tunables.hpp"
+#include "reference/hash.hpp"
 
 namespace lab::search {
 
 inline constexpr const char* COLUMNS =
-    "stage,B,H,S,D,causal,fitness,id,generation,parent,verdict,us,p10,p90,confirmed_us,registers,smem,reason,settings";
+    "stage,B,H,S,D,causal,fitness,id,parent,verdict,us,registers,smem,reason,settings";
 
 struct Candidate {
   std::string id;
   Setting setting;
   std::string source;  // what to compile
   std::string parent;  // "" of those that the search starts with
-  int generation = 0;
   // elite: one of the three when it came; slower; wrong; too large; broken: does not build, run or end
   std::string verdict, reason;
-  std::optional<int> registers, smem;   // smem: bytes
-  std::vector<double> us;               // a call, one figure a round; empty unless its outputs are right
-  std::optional<double> again, beside;  // measured in alternation with the one to be replaced, and that one's
-  double time() const;                  // the median; infinite without figures
+  std::optional<int> registers, smem;  // smem: bytes
+  std::vector<double> us;              // a call, one figure a round; empty unless its outputs are right
+  double time() const;                 // the median; infinite without figures
 };
 
 // The three fastest that are right, the fastest first.
 struct Elite {
   std::vector<Candidate> members;
-  // The member that c would replace, if it is right; nullptr where it would not enter, or there is room.
-  const Candidate* would_replace(const Candidate& c) const;
   // Decides the candidate's verdict and reason, and takes it in where it belongs.
   void judge(Candidate& c);
 };
@@ -40,12 +37,12 @@ std::vector<Candidate> beginnings(const Tunables& tunables, const Shape& shape, 
 
 // A child of one of the elite: two tunables have other values. Never one of `known` (ids); nothing when no new one was found.
 std::optional<Candidate> propose(const Tunables& tunables, const Shape& shape, const Elite& elite,
-                                 std::set<std::string>& known, std::uint64_t seed, int generation, int place);
+                                 std::set<std::string>& known, SplitMix64& random);
 
 // Takes registers and spills from nvcc's log, and a verdict where the candidate cannot run.
 void read_build_log(Candidate& c, const std::string& log, bool built);
-// What `validate` printed and its exit status, 124 where it was stopped.
-void read_validation(Candidate& c, const std::string& printed, int status);
+// What `validate` recorded and its exit status.
+void read_validation(Candidate& c, const Forked& validation);
 
 // "N=96 SLOTS=5": the values in which two settings differ, as the second has them.
 std::string difference(const Setting& start, const Setting& setting);

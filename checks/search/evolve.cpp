@@ -1,5 +1,7 @@
-// evolve BACKEND STAGE [shape=B,H,S,D[,causal]] [seed=N] [minutes=N] [out=FILE]: the elite loop, a random search over a stage's tunables (writeups/extending.md). Candidates are built, validated (validator.hpp), and timed on a GPU; without
-// one a model stands for the time.
+// evolve BACKEND STAGE [shape=B,H,S,D[,causal]] [seed=N] [minutes=N] [out=FILE]: the elite loop, a random search over a stage's tunables
+// (writeups/extending.md). Candidates are built, validated (validator.hpp), and timed on a GPU; without one a model stands for the time.
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,6 +15,7 @@
 #include "checks/acceptance/whole_file.hpp"
 #include "checks/bench/shapes.hpp"
 #include "checks/runner/commands.hpp"
+#include "checks/runner/forked.hpp"
 #include "checks/search/elite.hpp"
 
 namespace lab {
@@ -21,8 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int SECONDS = 60, SECONDS_ON_CPU = 600;  // of a validation
-constexpr int ALTERNATIONS = 2;                    // of a child and the one it would replace, before it does
+constexpr unsigned SECONDS = 120;  // of a validation on a GPU, which may hang; on the CPU a job's usual time
 
 // "" of a file that is empty, or not there.
 std::string text_of(const std::string& path) { return fs::exists(path) && !fs::is_empty(path) ? read_whole(path) : ""; }
@@ -33,7 +35,8 @@ class Search {
       : backend_(backend), stage_(stage), tunables_(stage), timed_(backend == "gpu") {
     shape_ = one_shape(words.get("shape").value_or(timed_ ? "2,8,2048,64" : "1,2,384,64"));
     word_ = shape_word(shape_);
-    seed_ = words.whole("seed", 999999, 1, 1);
+    const auto seed = words.whole("seed", 999999, 1, 1);
+    random_ = SplitMix64(seed);
     fs::create_directories("build/evolve");
     std::string name = stage + "-" + word_ + "-" + backend;
     std::ranges::replace(name, ',', '-');
@@ -44,9 +47,9 @@ class Search {
     const std::string machine =
         shell("sh checks/scripts/measured_on.sh | awk -F '\t' '$2 { printf \"%s%s %s\", n++ ? \", \" : \"\", $1, $2 }'")
             .text;
-    log_ = format("# %s %s, seed %d, fitness %s: %s\n%s\n", stage.c_str(), word_.c_str(), int(seed_), fitness,
+    log_ = format("# %s %s, seed %d, fitness %s: %s\n%s\n", stage.c_str(), word_.c_str(), int(seed), fitness,
                   machine.c_str(), COLUMNS);
-    start_ = tunables_.own(s, on("build/" + backend + "/" + stage + "/fixed", "plan shape=" + word_).text);
+    start_ = tunables_.own(s, on("build/" + backend + "/" + stage + "/fixed", {"plan", "shape=" + word_}).text);
   }
 
   // Until the time or the ideas are spent. False if the time was up before there was anything to measure.
@@ -56,7 +59,7 @@ class Search {
     bool ideas = true;
     progress_.emplace(0, 60.0 * double(minutes), true);
     for (int number = 0; ideas && time_left(); ++number) {
-      std::vector<Candidate> children = generation(number);
+      std::vector<Candidate> children = generation(number == 0);
       ideas = !children.empty();
       step(format("builds %zu candidates", children.size()));
       build(children);
@@ -79,25 +82,28 @@ class Search {
 
   std::string dir(const Candidate& c) const { return "build/" + backend_ + "/" + stage_ + "/evolve-" + c.id; }
 
-  // The runner's command on a kernel; timeout(1) hands the signal of its parent's death on to all that it started.
-  Printed on(const std::string& folder, const std::string& command, const std::string& log = "/dev/null") const {
-    return shell(format(
-        "exec 2>%s </dev/null; exec setpriv --pdeathsig TERM timeout --kill-after=5 %d build/%s/runner %s/kernel.so %s",
-        log.c_str(), timed_ ? SECONDS : SECONDS_ON_CPU, backend_.c_str(), folder.c_str(), command.c_str()));
+  // A command of the runner on a kernel, in a process of its own.
+  Forked on(const std::string& folder, std::vector<std::string> words) const {
+    words.insert(words.begin(), folder + "/kernel.so");
+    const auto job = [&](std::size_t) {
+      if (timed_) alarm(SECONDS);
+      return run(words);
+    };
+    return ForkedJobs(1, job).take(0);
   }
 
   // The first is the stage's tiles and children of the stage as it is; every other are the elite's.
-  std::vector<Candidate> generation(int number) {
+  std::vector<Candidate> generation(bool first) {
     std::vector<Candidate> children;
     Elite parents = elite_;
-    if (number == 0) {
+    if (first) {
       children = beginnings(tunables_, shape_, start_);
       for (const Candidate& c : children) known_.insert(c.id);
       if (children[0].verdict.empty()) parents.members = {children[0]};
     }
     std::size_t to_build = children.size();
-    for (int place = 0; to_build < batch_; ++place) {
-      const auto child = propose(tunables_, shape_, parents, known_, seed_, number, place);
+    while (to_build < batch_) {
+      const auto child = propose(tunables_, shape_, parents, known_, random_);
       if (!child) break;
       to_build += child->verdict.empty();
       children.push_back(*child);
@@ -124,8 +130,6 @@ class Search {
   void measure(Candidate& c) {
     if (c.verdict.empty()) read_build_log(c, text_of(dir(c) + "/kernel.log"), fs::exists(dir(c) + "/kernel.so"));
     if (c.verdict.empty()) validate(c);
-    const Candidate* const last = elite_.would_replace(c);
-    if (last && timed_ && c.verdict.empty()) alternate(c, *last);
     elite_.judge(c);
     candidates_.push_back(c);
     log_ += problem_ + row(c, start_) + "\n";
@@ -138,31 +142,7 @@ class Search {
   }
 
   void validate(Candidate& c) {
-    const std::string log = dir(c) + "/validate.log";
-    const Printed said = on(dir(c), format("validate shape=%s seed=%d", word_.c_str(), ++validations_), log);
-    read_validation(c, said.text + text_of(log), said.status);
-    if (!c.verdict.empty() || timed_) return;
-    // The least that `counters` allows, by what the CPU execution counted: the largest last field of its CSV. Nothing is measured.
-    const Printed counted = on(dir(c), "counters csv=1 shape=" + word_ + " | sed 's/.*,//' | sort -g | tail -1");
-    const double most = std::strtod(counted.text.c_str(), nullptr);
-    if (!(most > 0)) throw BadInput(dir(c) + "/kernel.so counters: has no least time");
-    c.us = {most};
-  }
-
-  // One timing is none: both once more, alternating, each with new inputs.
-  void alternate(Candidate& c, const Candidate& last) {
-    std::vector<double> child, other;
-    for (int i = 0; i < 2 * ALTERNATIONS; ++i) {
-      Candidate again;
-      again.id = i % 2 ? c.id : last.id;
-      validate(again);
-      if (again.us.empty()) {
-        if (i % 2) c.verdict = again.verdict, c.reason = "when measured again: " + again.reason;
-        return;
-      }
-      (i % 2 ? child : other).push_back(again.time());
-    }
-    c.again = median(child), c.beside = median(other);
+    read_validation(c, on(dir(c), {"validate", "shape=" + word_, format("seed=%d", ++validations_)}));
   }
 
   const unsigned cores_ = std::max(1u, std::thread::hardware_concurrency()),
@@ -172,7 +152,7 @@ class Search {
   bool timed_;
   Shape shape_;
   std::string word_, path_, problem_, log_;
-  std::uint64_t seed_ = 1;
+  SplitMix64 random_{0};
   Setting start_;  // of the stage as it is
   std::vector<Candidate> candidates_;
   Elite elite_;

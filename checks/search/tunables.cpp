@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <iterator>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -20,18 +19,9 @@ namespace {
 
 std::vector<std::string> split(const std::string& text, const std::string& separator) {
   std::vector<std::string> parts;
-  for (std::size_t begin = 0, end = 0; end != text.npos; begin = end + separator.size()) {
-    end = text.find(separator, begin);
-    const std::string part = text.substr(begin, end == text.npos ? end : end - begin);
-    const std::size_t first = std::min(part.find_first_not_of(' '), part.size());
-    parts.push_back(part.substr(first, part.find_last_not_of(' ') + 1 - first));
-  }
+  for (std::size_t begin = 0, end = 0; end != text.npos; begin = end + separator.size())
+    end = text.find(separator, begin), parts.push_back(text.substr(begin, end - begin));
   return parts;
-}
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream words(text);
-  return {std::istream_iterator<std::string>(words), {}};
 }
 
 struct Launch {
@@ -43,7 +33,7 @@ std::vector<Launch> launches(const std::string& source) {
   static const std::regex CALL("\\blaunch<(\\d[^>]*)>\\(args\\)");
   std::vector<Launch> all;
   for (std::sregex_iterator i(source.begin(), source.end(), CALL), end; i != end; ++i)
-    all.push_back({std::size_t(i->position()), std::size_t(i->length()), split((*i)[1], ",")});
+    all.push_back({std::size_t(i->position()), std::size_t(i->length()), split((*i)[1], ", ")});
   return all;
 }
 
@@ -72,48 +62,37 @@ Tunables::Tunables(const std::string& stage)
     : Tunables(stage, conf_of(stage), read_whole("stages/" + stage + "/kernel.cu")) {}
 
 Tunables::Tunables(const std::string& stage, const std::string& conf, const std::string& kernel)
-    : stage_(stage),
-      path_("stages/" + stage + "/tunables.conf"),
-      kernel_path_("stages/" + stage + "/kernel.cu"),
-      kernel_(kernel) {
+    : stage_(stage), kernel_(kernel) {
   read(conf);
-  for (Tunable& t : tunables_)
-    for (const std::string& piece : t.at) {
-      const auto [at, size] = place(piece, kernel_, t.name);
-      const std::string own = kernel_.substr(at, size);
-      must(t.own.empty() || t.own == own, t.name + " has two values in kernel.cu");
-      t.own = own;
-    }
+  for (Tunable& t : tunables_) {
+    if (t.at.empty()) continue;
+    const auto [at, size] = place(t, kernel_);
+    t.own = kernel_.substr(at, size);
+  }
   check();
 }
 
 void Tunables::must(bool holds, const std::string& what) const {
-  if (!holds) throw BadInput(path_ + ": " + what.substr(0, what.find_last_not_of("\n") + 1));
+  if (!holds) throw BadInput("stages/" + stage_ + "/tunables.conf: " + what);
 }
 
 void Tunables::read(const std::string& conf) {
-  const std::regex tunable("tunable (\\w+)(?: when (.*?))?: .*"), other("(table|  values|  at): (.*)"),
-      let("let (\\w+): (.*)"), condition("must (.*?[^ ]): (.*)");
+  const std::regex LINE("(table|tunable|  values|  at|let|must)(?: (.*?[^ ]))?: (.*)");
   std::istringstream lines(conf);
-  int number = 0;
   std::smatch m;
   for (std::string line; std::getline(lines, line);) {
-    ++number;
     if (line.empty() || line[0] == '#') continue;
-    if (std::regex_match(line, m, tunable)) {
-      tunables_.push_back({m[1], m[2].matched ? m[2] : std::string("1"), {}, {}, {}});
-    } else if (std::regex_match(line, m, let)) {
-      lets_.emplace_back(m[1], m[2]);
-    } else if (std::regex_match(line, m, condition)) {
-      musts_.emplace_back(m[1], m[2]);
-    } else if (std::regex_match(line, m, other) && (line[0] != ' ' || !tunables_.empty())) {
-      if (m[1] == "table") arguments_ = words_of(m[2]);
-      if (m[1] == "  values") tunables_.back().values = split(m[2], " | ");
-      if (m[1] == "  at") tunables_.back().at.push_back(m[2]);
-    } else {
-      throw BadInput(path_ + ":" + std::to_string(number) + ": '" + line +
-                     "' means nothing; lines are table, tunable (with values and at), let, must");
-    }
+    must(std::regex_match(line, m, LINE) && (line[0] != ' ' || !tunables_.empty()),
+         "'" + line + "' means nothing; lines are table, tunable (with values and at), let, must");
+    const std::string kind = m[1], what = m[2], text = m[3];
+    const std::size_t when = what.find(" when ");
+    if (kind == "table") arguments_ = split(text, " ");
+    if (kind == "tunable")
+      tunables_.push_back({what.substr(0, when), when == what.npos ? "1" : what.substr(when + 6), {}, {}, {}});
+    if (kind == "  values") tunables_.back().values = split(text, " | ");
+    if (kind == "  at") tunables_.back().at = text;
+    if (kind == "let") lets_.emplace_back(what, text);
+    if (kind == "must") musts_.emplace_back(what, text);
   }
 }
 
@@ -130,9 +109,7 @@ void Tunables::check() const {
   must(!arguments_.empty() && arguments_[0] == "D" &&
            std::ranges::all_of(arguments_, [&](const auto& name) { return names.contains(name); }),
        "table: D and then tunables");
-  const std::vector<Launch> calls = launches(kernel_);
-  must(!calls.empty(), "no `launch<64, ...>(args)` in kernel.cu");
-  for (const Launch& call : calls)
+  for (const Launch& call : launches(kernel_))
     must(call.arguments.size() == arguments_.size(),
          format("table: has %zu arguments, a launch of kernel.cu %zu", arguments_.size(), call.arguments.size()));
   // To sh a name that it does not know is 0.
@@ -148,39 +125,41 @@ void Tunables::check() const {
 
 // Where a source has the value that stands in braces in "constexpr int Q = {2};", and its length. The piece must be there once, and
 // not in a comment, whose words change nothing.
-std::pair<std::size_t, std::size_t> Tunables::place(const std::string& piece, const std::string& source,
-                                                    const std::string& who) const {
-  const std::size_t open = piece.find('{'), close = piece.find('}', std::min(open, piece.size()));
-  must(close != piece.npos, who + ": no value in braces in '" + piece + "'");
-  const std::string value = piece.substr(open + 1, close - open - 1);
-  const std::string text = piece.substr(0, open) + value + piece.substr(close + 1);
+std::pair<std::size_t, std::size_t> Tunables::place(const Tunable& t, const std::string& source) const {
+  const std::size_t open = t.at.find('{'), close = t.at.find('}', std::min(open, t.at.size()));
+  must(close != t.at.npos, t.name + ": no value in braces in '" + t.at + "'");
+  const std::string value = t.at.substr(open + 1, close - open - 1);
+  const std::string text = t.at.substr(0, open) + value + t.at.substr(close + 1);
   const std::size_t at = source.find(text);
   must(at != source.npos && source.find(text, at + 1) == source.npos,
-       who + ": '" + text + "' must be in kernel.cu once");
-  must(source.find("//", source.rfind('\n', at) + 1) >= at + text.size(), who + ": '" + text + "' is in a comment");
+       t.name + ": '" + text + "' must be in kernel.cu once");
+  must(source.find("//", source.rfind('\n', at) + 1) >= at + text.size(), t.name + ": '" + text + "' is in a comment");
   return {at + open, value.size()};
 }
 
-// Runs a script of sh that knows the setting's numbers, and returns its output: sh's arithmetic is C's. A value that is no number is a
-// dash, an error where an expression asks for it: sh would take the unknown KEYS in "KEYS / 2" for 0.
-std::string Tunables::computed(const Setting& setting, const Shape& s, const std::string& script) const {
-  std::string numbers = format("exec 2>&1\nD=%d causal=%d S=%d B=%d H=%d\n", s.D, s.causal, s.S, s.B, s.H);
-  for (const auto& [name, value] : setting) numbers += name + "=" + (number_in<long>(value) ? value : "-") + "\n";
+// By sh, whose arithmetic is C's. A value that is no number is a dash, an error where an expression asks for it: sh would take the
+// unknown KEYS in "KEYS / 2" for 0.
+bool Tunables::holds(const std::string& condition, const Setting& setting, const Shape& s) const {
+  std::string script = format("exec 2>&1\nD=%d causal=%d S=%d B=%d H=%d\n", s.D, s.causal, s.S, s.B, s.H);
+  for (const auto& [name, value] : setting) script += name + "=" + (number_in<long>(value) ? value : "-") + "\n";
   for (const auto& [name, expression] : lets_)
-    if (!setting.empty()) numbers += name + "=$((" + expression + "))\n";
-  const Printed printed = shell(numbers + script);
-  must(printed.status == 0, printed.text);
-  return printed.text;
+    if (!setting.empty()) script += name + "=$((" + expression + "))\n";
+  const Printed printed = shell(script + "echo $((" + condition + "))");
+  must(printed.status == 0, printed.text.substr(0, printed.text.find('\n')));
+  return printed.text != "0\n";
 }
 
 std::vector<const Tunable*> Tunables::for_shape(const Shape& shape) const {
-  std::string script;
-  for (const Tunable& t : tunables_) script += "echo $((" + t.when + "))\n";
-  const std::vector<std::string> matters = words_of(computed({}, shape, script));
   std::vector<const Tunable*> some;
-  for (std::size_t i = 0; i < tunables_.size(); ++i)
-    if (matters.at(i) != "0") some.push_back(&tunables_[i]);
+  for (const Tunable& t : tunables_)
+    if (holds(t.when, {}, shape)) some.push_back(&t);
   return some;
+}
+
+std::string Tunables::objection(const Setting& setting, const Shape& shape) const {
+  for (const auto& [condition, reason] : musts_)
+    if (!holds(condition, setting, shape)) return reason;
+  return "";
 }
 
 std::vector<Setting> Tunables::rows(const Shape& shape) const {
@@ -189,44 +168,37 @@ std::vector<Setting> Tunables::rows(const Shape& shape) const {
     if (call.arguments[0] != std::to_string(shape.D)) continue;
     Setting& row = all.emplace_back();
     for (const Tunable& t : tunables_)
-      if (!t.own.empty()) row[t.name] = t.own;
+      if (!t.at.empty()) row[t.name] = t.own;
     for (std::size_t i = 1; i < arguments_.size(); ++i) row[arguments_[i]] = call.arguments[i];
   }
   return all;
 }
 
-Setting Tunables::own(const Shape& shape, const std::string& plan) const {
-  std::smatch named;
-  std::regex_search(plan, named, std::regex("kernel \\w+<(.*)>"));
-  const std::vector<Setting> all = rows(shape);
-  for (const Setting& row : all) {
-    std::vector<std::string> values = {std::to_string(shape.D)};
-    for (std::size_t i = 1; i < arguments_.size(); ++i) values.push_back(row.at(arguments_[i]));
-    if (all.size() == 1 || (!named.empty() && values == split(named[1], ","))) return row;
-  }
-  throw BadInput(path_ + ": no row of the table is what the stage's plan says");
+std::string Tunables::launch(const Setting& row, const Shape& shape, const char* comma) const {
+  std::string text = "<" + std::to_string(shape.D);
+  for (std::size_t i = 1; i < arguments_.size(); ++i) text += comma + row.at(arguments_[i]);
+  return text + ">";
 }
 
-std::string Tunables::objection(const Setting& setting, const Shape& shape) const {
-  std::string script;
-  for (std::size_t i = 0; i < musts_.size(); ++i)
-    script += "[ $((" + musts_[i].first + ")) != 0 ] || { echo " + std::to_string(i) + "; exit; }\n";
-  const std::string failed = computed(setting, shape, script);
-  return failed.empty() ? "" : musts_.at(std::stoul(failed)).second;
+Setting Tunables::own(const Shape& shape, const std::string& plan) const {
+  const std::vector<Setting> all = rows(shape);
+  for (const Setting& row : all)
+    if (all.size() == 1 || plan.find(launch(row, shape, ",")) != plan.npos) return row;
+  must(false, "no row of the table is what the stage's plan says");
+  return {};
 }
 
 // Changes no number of lines.
 std::string Tunables::source(const Setting& setting, const Shape& shape) const {
-  std::string text = "#line 1 \"" + kernel_path_ + "\"\n" + kernel_;
+  std::string text = "#line 1 \"stages/" + stage_ + "/kernel.cu\"\n" + kernel_;
   std::vector<std::pair<std::pair<std::size_t, std::size_t>, std::string>> edits;
   for (const Tunable& t : tunables_)
-    for (const std::string& piece : t.at) edits.emplace_back(place(piece, text, t.name), setting.at(t.name));
-  const std::string D = std::to_string(shape.D);
-  std::string row = D;
-  for (std::size_t i = 1; i < arguments_.size(); ++i) row += ", " + setting.at(arguments_[i]);
-  for (const Launch& call : launches(text))  // those of the other D need not compile
+    if (!t.at.empty()) edits.emplace_back(place(t, text), setting.at(t.name));
+  for (const Launch& call : launches(text)) {  // those of the other D need not compile
+    const bool chosen = call.arguments[0] == std::to_string(shape.D);
     edits.push_back(
-        {{call.at, call.size}, call.arguments[0] == D ? "launch<" + row + ">(args)" : "cudaErrorInvalidValue"});
+        {{call.at, call.size}, chosen ? "launch" + launch(setting, shape, ", ") + "(args)" : "cudaErrorInvalidValue"});
+  }
   std::ranges::sort(edits, std::greater());
   for (const auto& [where, value] : edits) text.replace(where.first, where.second, value);
   return text;

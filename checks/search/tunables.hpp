@@ -22,13 +22,13 @@ using Setting = std::map<std::string, std::string>;
 struct Tunable {
   std::string name, when;           // when: the condition on D and causal under which it matters
   std::vector<std::string> values;  // at least two
-  std::vector<std::string> at;      // pieces of kernel.cu that stand there once, the value in braces
-  std::string own;                  // what kernel.cu says; "" of an argument of a launch
+  std::string at;                   // a piece of kernel.cu, there once, the value in braces; "" of a launch's argument
+  std::string own;                  // what kernel.cu says there
 };
 
 class Tunables {
  public:
-  // Throw BadInput, with file and line, where tunables.conf is malformed or disagrees with kernel.cu.
+  // Throw BadInput where tunables.conf is malformed or disagrees with kernel.cu.
   explicit Tunables(const std::string& stage);
   Tunables(const std::string& stage, const std::string& conf, const std::string& kernel);
 
@@ -48,11 +48,11 @@ class Tunables {
   void read(const std::string& conf);
   void check() const;
   void must(bool holds, const std::string& what) const;
-  std::pair<std::size_t, std::size_t> place(const std::string& piece, const std::string& source,
-                                            const std::string& who) const;
-  std::string computed(const Setting& setting, const Shape& shape, const std::string& script) const;
+  std::pair<std::size_t, std::size_t> place(const Tunable& tunable, const std::string& source) const;
+  bool holds(const std::string& condition, const Setting& setting, const Shape& shape) const;
+  std::string launch(const Setting& row, const Shape& shape, const char* comma) const;  // "<64,2,128>"
 
-  std::string stage_, path_, kernel_path_, kernel_;
+  std::string stage_, kernel_;
   std::vector<std::string> arguments_;  // of a launch, by `table:`
   std::vector<Tunable> tunables_;
   std::vector<std::pair<std::string, std::string>> lets_, musts_;  // name or condition, expression or reason

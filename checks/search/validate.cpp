@@ -1,12 +1,25 @@
-// validate shape=B,H,S,D[,causal] [seed=N]: whether the loaded kernel may be timed, for the search. Lines "KEY VALUE...": smem, kernel,
-// calls, rows, us (a figure a round); or one line "refused GUARD: WHAT", and status 1.
+// validate shape=B,H,S,D[,causal] [seed=N]: whether the loaded kernel may be timed, for the search, which reads the verdict's smem (bytes),
+// us (a figure a round; without a clock what `counters` allows at least), and refused, with status 1: GUARD: WHAT.
 #include <cstdio>
 
+#include "checks/acceptance/verdict.hpp"
 #include "checks/bench/shapes.hpp"
+#include "checks/bugs/trial.hpp"
+#include "checks/counters/floor.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/search/validator.hpp"
 
 namespace lab {
+namespace {
+
+// By what the CPU execution counts; nothing is measured.
+double modelled_us(const Shape& shape) {
+  ExecOptions options;
+  options.count = true;
+  return floor_of(run_trial(shape, Family::unit, options).report.counted_blocks).least();
+}
+
+}  // namespace
 
 int validate_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "seed"};
@@ -15,17 +28,18 @@ int validate_command(std::span<char*> args) {
   search::Plan plan = search::plan_for(shape);
   plan.seed = words.whole("seed", ~0ull, 0, 1);
   try {
-    const search::Passed passed = search::validate(subject(), shape, plan);
-    const LaunchPlan launch = plan_of(shape);
-    std::printf("smem %zu\nkernel %s\ncalls %zu\nrows %zu\n", launch.smem, launch.kernel.c_str(), passed.calls_checked,
-                passed.rows_checked);
-    for (std::size_t i = 0; i < passed.us.size(); ++i) std::printf(i ? " %.4f" : "us %.4f", passed.us[i]);
-    if (!passed.us.empty()) std::printf("\n");
+    search::Passed passed = search::validate(subject(), shape, plan);
+    if (can_check()) passed.us = {modelled_us(shape)};
+    std::string us;
+    for (const double each : passed.us) us += format(" %.4f", each);
+    record("us", us), record("smem", std::to_string(plan_of(shape).smem));
+    std::printf("passes: %zu calls, %zu rows;%s us\n", passed.calls_checked, passed.rows_checked, us.c_str());
+    return 0;
   } catch (const search::Refused& e) {
+    record("refused", e.what());
     std::printf("refused %s\n", e.what());
     return 1;
   }
-  return 0;
 }
 
 }  // namespace lab

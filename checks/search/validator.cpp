@@ -1,10 +1,13 @@
 #include "checks/search/validator.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <deque>
 
+#include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/comparison.hpp"
-#include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/format.hpp"
+#include "checks/acceptance/launch.hpp"
 #include "common/backend.hpp"
 
 namespace lab::search {
@@ -14,95 +17,48 @@ namespace {
 // and its clock goes to 1980), and less than any launch takes.
 constexpr double MOST_FLOP_PER_US = 989e6 * 1980 / 1830, LEAST_LAUNCH_US = 0.5;
 
-constexpr std::size_t GUARD = 512;         // canaries before, between and behind tensors, in elements
-constexpr std::size_t STEP = 128;          // elements by which addresses move from round to round: 256 bytes
 constexpr double LONGEST_TIMED_US = 4000;  // of a round's calls together
 constexpr double LONGEST_WAIT_SECONDS = 20;
-
-std::string text_of(const Shape& s) { return format("(%d,%d,%d,%d)%s", s.B, s.H, s.S, s.D, s.causal ? " causal" : ""); }
-
-std::vector<fp16> fetched(const half* from, std::size_t size) {
-  std::vector<fp16> host(size);
-  check_cuda(cudaMemcpy(host.data(), from, size * sizeof(half), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
-  return host;
-}
-
-// Tensors of several calls in one piece of memory, with canaries wherever no tensor is.
-class Arena {
- public:
-  Arena(int calls, std::size_t elements, int rounds)
-      : calls_(calls),
-        elements_(elements),
-        memory_(STEP * std::size_t(rounds + 1) + GUARD + std::size_t(calls) * 4 * (elements + GUARD)) {}
-
-  // Its tensors lie elsewhere than in another round; canaries everywhere: NaN, so that a read of them shows in the output.
-  void begin(int round) {
-    shift_ = STEP * std::size_t(round);
-    check_cuda(cudaMemset(memory_.data(), CANARY_BYTE, memory_.bytes()), "cudaMemset");
-    check_cuda(cudaDeviceSynchronize(), "cudaMemset");  // the candidate's stream waits for no other
-  }
-  // 0: q, 1: k, 2: v, 3: out.
-  half* tensor(int call, int which) const {
-    return memory_.data() + shift_ + GUARD + (std::size_t(call) * 4 + std::size_t(which)) * (elements_ + GUARD);
-  }
-  void poison() const {
-    for (int call = 0; call < calls_; ++call)
-      check_cuda(cudaMemset(tensor(call, 3), 0xFF, elements_ * sizeof(half)), "cudaMemset");
-    check_cuda(cudaDeviceSynchronize(), "cudaMemset");
-  }
-  // Where a canary is gone; "" if none is.
-  std::string damage() const {
-    for (int i = 0; i <= 4 * calls_; ++i) {
-      const std::vector<fp16> host =
-          fetched(i == 0 ? tensor(0, 0) - GUARD : tensor((i - 1) / 4, (i - 1) % 4) + elements_, GUARD);
-      for (std::size_t e = 0; e < GUARD; ++e)
-        if (host[e].bits != CANARY_BYTE * 0x101)
-          return i == 0 ? format("%zu elements before the first tensor", GUARD - e)
-                        : format("%zu elements past tensor %c of call %d", e, "qkvo"[(i - 1) % 4], (i - 1) / 4);
-    }
-    return "";
-  }
-  std::vector<std::uint64_t> digests(Device& device, int from, int to) const {
-    std::vector<std::uint64_t> all;
-    for (int call = 0; call < calls_; ++call)
-      for (int which = from; which < to; ++which) all.push_back(device.digest(tensor(call, which), elements_));
-    return all;
-  }
-
- private:
-  static constexpr int CANARY_BYTE = 0x7D;
-  int calls_;
-  std::size_t elements_, shift_ = 0;
-  Buffer<half> memory_;
-};
 
 class Validator {
  public:
   Validator(const Subject& candidate, const Shape& shape, const Plan& plan)
-      : candidate_(candidate),
-        shape_(shape),
-        plan_(plan),
-        seed_(plan.seed * 1000003),
-        timed_(plan.calls, shape.elements(), plan.rounds),
-        again_(plan.calls, shape.elements(), plan.rounds) {}
+      : candidate_(candidate), shape_(shape), plan_(plan), seed_(plan.seed * 1000003) {}
 
   Passed validate() {
     single_calls("before it is timed");
     for (int i = 0; i < plan_.rounds; ++i) round(i);
     single_calls("after it was timed");
     if (const std::string what = device_.settings_changed(); !what.empty()) throw Refused("settings", what);
-    if (passed_.rows_checked == 0) throw Refused("oracle", "no row of any call was checked");
     return passed_;
   }
 
  private:
-  void launch(const Arena& arena, int call, const Shape& shape) {
-    const Call made{.in = {arena.tensor(call, 0), arena.tensor(call, 1), arena.tensor(call, 2)},
-                    .out = {arena.tensor(call, 3)},
-                    .shape = shape,
-                    .scale = float(default_scale(shape.D)),
-                    .stream = device_.stream()};
-    const cudaError_t error = candidate_.launch(made), last = cudaGetLastError();
+  struct Posed {
+    const Problem* problem;
+    Tensors* tensors;
+  };
+  using Output = std::vector<fp16>;
+
+  // With numbers of its own.
+  Posed pose(const Shape& shape, Family family) {
+    return placed(problems_.emplace_back(problem_of(candidate_, {Group::ragged, shape, family, ++seed_})));
+  }
+  // In memory of its own.
+  Posed placed(const Problem& problem) {
+    Tensors& tensors = memory_.emplace_back(candidate_, problem.in);
+    tensors.call(problem.shape, problem.scale);  // makes the workspace: nothing is allocated while a graph is captured
+    return {&problem, &tensors};
+  }
+  static void poison(const std::vector<Posed>& all) {
+    for (const Posed& posed : all) posed.tensors->poison();
+    check_cuda(cudaDeviceSynchronize(), "cudaMemset");  // the candidate's stream waits for no other
+  }
+
+  void launch(const Posed& posed) {
+    Call call = posed.tensors->call(posed.problem->shape, posed.problem->scale);
+    call.stream = device_.stream();
+    const cudaError_t error = candidate_.launch(call), last = cudaGetLastError();
     if (error == cudaSuccess && last == cudaSuccess) return;
     const std::string message = take_exec_report().message;
     throw Refused("launch", std::string(cudaGetErrorName(error != cudaSuccess ? error : last)) +
@@ -115,11 +71,6 @@ class Validator {
       throw Refused("launch", std::string(cudaGetErrorName(ran)) + " " + when +
                                   (report.message.empty() ? "" : ": " + report.message));
     if (!report.findings.empty()) throw Refused("memory", report.findings[0].text);
-  }
-
-  void fill(const Arena& arena, int call, std::size_t elements, float factor = 1, float offset = 0) {
-    for (int which = 0; which < 3; ++which)
-      device_.fill(arena.tensor(call, which), elements, ++seed_, which == 2 ? 1 : factor, which == 1 ? offset : 0);
   }
 
   // Rows spread over all heads, others each time; the last row of all is always one.
@@ -135,95 +86,79 @@ class Validator {
     return chosen;
   }
 
-  // The guard of memory, where `inputs` are the digests from before the calls.
-  void untouched(const Arena& arena, const std::vector<std::uint64_t>& inputs, const std::string& when) {
-    if (const std::string where = arena.damage(); !where.empty())
-      throw Refused("memory", "written " + where + ", " + when);
-    if (inputs != arena.digests(device_, 0, 3)) throw Refused("memory", "an input is another after the call, " + when);
+  // The guard of memory.
+  Output fetched(const Posed& posed, const std::string& when) {
+    std::vector<Output> outputs;
+    for (const Fault& stray : posed.tensors->fetch(outputs)) throw Refused("memory", stray.what + ", " + when);
+    const auto lost = std::ranges::find_if(outputs[0], [](fp16 x) { return std::isnan(to_float(x)); });
+    if (lost != outputs[0].end())
+      throw Refused("memory", format("element %td of %s is NaN, or was not written, %s", lost - outputs[0].begin(),
+                                     text(posed.problem->shape).c_str(), when.c_str()));
+    return outputs[0];
   }
 
-  // Holds a call's output against the oracle.
-  void compare(const Arena& arena, int call, const Shape& shape, int count, const std::string& when) {
-    const std::vector<fp16> out = fetched(arena.tensor(call, 3), shape_.elements());
-    for (std::size_t i = 0; i < out.size(); ++i)
-      if (i < shape.elements() ? (out[i].bits & 0x7FFF) > 0x7C00 : out[i] != FP16_NAN)
-        throw Refused("memory",
-                      format("element %zu of %s %s, %s", i, text_of(shape).c_str(),
-                             i < shape.elements() ? "is NaN, or was not written" : "is past the end, and was written",
-                             when.c_str()));
-    const auto input = [&](int which) { return fetched(arena.tensor(call, which), shape.elements()); };
+  // Holds a call's output against the oracle, and returns it.
+  Output judged(const Posed& posed, int count, const std::string& when) {
+    const Shape& shape = posed.problem->shape;
+    const Output out = fetched(posed, when);
     const std::vector<RowBlock> rows = sample(shape, std::size_t(count));
-    const Expected right =
-        expected(shape, default_scale(shape.D), {input(0), input(1), input(2), {}}, rows, candidate_.half_p);
     Comparison compared;
-    lab::compare(shape, rows, out, right, compared);
+    compare(shape, rows, out, oracle(candidate_, *posed.problem, rows)[0], compared);
     if (!compared.good()) {
       const SeenElement& first = *compared.first;
       throw Refused("oracle", format("head %d row %d column %d of %s is %.6g, the oracle says %.6g, %s",
-                                     first.b * shape.H + first.h, first.row, first.col, text_of(shape).c_str(),
+                                     first.b * shape.H + first.h, first.row, first.col, text(shape).c_str(),
                                      double(first.got), first.expected, when.c_str()));
     }
     passed_.rows_checked += rows.size();
+    return out;
   }
 
   // Checked one by one: the timed shape in three families, and others that share its tile.
   void single_calls(const std::string& when) {
-    struct Case {
-      Shape shape;
-      float factor, offset;
-    };
     Shape ragged = shape_, other = shape_;
     ragged.B = 1, ragged.H = std::min(2, shape_.B * shape_.H), ragged.S = std::max(1, std::min(shape_.S, 300) - 27);
     other.B = 1, other.H = 1, other.S = std::min(shape_.S, 200), other.causal = !shape_.causal;
-    std::vector<Case> cases = {{shape_, 1, 0}, {shape_, 3, 0}, {shape_, 1, 4}, {ragged, 2, 0}, {other, 2, 0}};
+    std::vector<std::pair<Shape, Family>> cases = {{shape_, Family::unit},
+                                                   {shape_, Family::peaked},
+                                                   {shape_, Family::offset},
+                                                   {ragged, Family::peaked},
+                                                   {other, Family::peaked}};
     if (!Device::HAS_CLOCK && !plan_.us)
       cases.erase(cases.begin() + 1, cases.begin() + 3);  // a launch takes seconds there
-    Arena arena(1, shape_.elements(), int(cases.size()));
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-      const Case& c = cases[i];
-      arena.begin(int(i));
-      fill(arena, 0, c.shape.elements(), c.factor, c.offset);
-      arena.poison();
+    for (const auto& [shape, family] : cases) {
+      const Posed posed = pose(shape, family);
       poison_shared_memory();
-      const auto inputs = arena.digests(device_, 0, 3);
-      launch(arena, 0, c.shape);
+      poison({posed});  // waits for both
+      launch(posed);
       finish(when);
-      untouched(arena, inputs, when);
-      compare(arena, 0, c.shape, plan_.of_single, when);
+      judged(posed, plan_.of_single, when);
     }
   }
 
   void round(int number) {
-    timed_.begin(number);
-    for (int call = 0; call < plan_.calls; ++call) fill(timed_, call, shape_.elements());
-    const Batch batch = device_.gather(plan_.calls, [&](int i) { launch(timed_, i, shape_); });
-    timed_.poison();
+    std::vector<Posed> timed, again;
+    for (int i = 0; i < plan_.calls; ++i) timed.push_back(pose(shape_, Family::unit));
+    const Batch batch = device_.gather(plan_.calls, [=, this](int i) { launch(timed[std::size_t(i)]); });
+    poison(timed);
     if (last_) (void)last_(), (void)last_();
-    const auto inputs = timed_.digests(device_, 0, 3);
     std::optional<double> us = batch();
     if (plan_.us) us = plan_.us;
     finish("while it was timed");
-    const auto outputs = timed_.digests(device_, 3, 4);
-    untouched(timed_, inputs, "while it was timed");
-    for (int i = 0; i < plan_.calls; ++i)
-      compare(timed_, i, shape_, plan_.sampled, format("in timed call %d of round %d", i, number));
+    std::vector<Output> outputs;
+    for (const Posed& posed : timed)
+      outputs.push_back(judged(posed, plan_.sampled, format("in timed call %zu of round %d", outputs.size(), number)));
 
     // The same inputs elsewhere, the calls the other way round, untimed: the same bits.
-    last_ = nullptr;
-    again_.begin(plan_.rounds - number);
-    for (int i = 0; i < plan_.calls; ++i)
-      for (int which = 0; which < 3; ++which)
-        check_cuda(cudaMemcpy(again_.tensor(i, which), timed_.tensor(i, which), shape_.elements() * sizeof(half),
-                              cudaMemcpyDeviceToDevice),
-                   "cudaMemcpy");
-    check_cuda(cudaDeviceSynchronize(), "cudaMemcpy");
-    last_ = device_.gather(plan_.calls, [this](int i) { launch(again_, plan_.calls - 1 - i, shape_); });
-    again_.poison();
+    for (const Posed& posed : timed) again.push_back(placed(*posed.problem));
+    last_ = device_.gather(plan_.calls, [=, this](int i) { launch(again[std::size_t(plan_.calls - 1 - i)]); });
+    poison(again);
     (void)last_();
     finish("while it was repeated");
-    if (outputs != again_.digests(device_, 3, 4))
-      throw Refused("determinism", "the same inputs at other addresses, in another order, gave other bits");
-    passed_.calls_checked += std::size_t(plan_.calls);
+    for (std::size_t i = 0; i < again.size(); ++i)
+      if (fetched(again[i], "while it was repeated") != outputs[i])
+        throw Refused("determinism", "the same inputs at other addresses, in another order, gave other bits");
+    passed_.calls_checked += timed.size();
     if (!us) return;
     passed_.us.push_back(*us);
     if (*us < floor_us(shape_))
@@ -236,8 +171,10 @@ class Validator {
   Shape shape_;
   Plan plan_;
   std::uint64_t seed_;
-  Arena timed_, again_;  // there from the beginning: nothing else has ever lain at their addresses
-  Batch last_;           // runs untimed before each round, so that the clock is up
+  // Kept to the end: no call finds the numbers or the addresses of an earlier one.
+  std::deque<Problem> problems_;
+  std::deque<Tensors> memory_;
+  Batch last_;  // runs untimed before each round, so that the clock is up
   Passed passed_;
 };
 

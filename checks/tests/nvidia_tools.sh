@@ -61,17 +61,17 @@ END
 }
 bug=$work/logs/v2b_single_warp-bug-interwarp_race
 reported() {  # STATUS LINE: the exit status, and a line of what was printed
-  awk -f checks/races/sanitizer.awk "$work"/logs/*/*.log > "$work/out"; got=$?
+  sh checks/races/sanitizer.sh read "$work/logs" > "$work/out"; got=$?
   if [ $got = "$1" ] && grep -qxF -- "$2" "$work/out"; then good=$((good + 1)); else bad=$((bad + 1)); echo "$got, '$2' wanted in:"; cat "$work/out"; fi
 }
-mkdir -p "$bug" "$work/logs/v1_scalar-fixed"; silent > "$work/logs/v1_scalar-fixed/memcheck.1,1,128,64,0.log"
-reported 0 "1 passed, 0 failed"; reported 0 "v1_scalar: 0 records in 1 runs"
-memory > "$bug/memcheck.1,1,128,64,0.log"; races > "$bug/racecheck.1,1,128,64,0.log"; races > "$bug/racecheck.1,2,100,128,1.log"
-reported 1 'v2b_single_warp with interwarp_race, memcheck: Invalid __shared__ write of size 16 bytes: misaligned, Program hit cudaErrorMisalignedAddress (error 716) at cudaDeviceSynchronize; lines 134'
-reported 1 'v2b_single_warp with interwarp_race, racecheck: race, race (warning); lines 178, interwarp_race.patch:14, 189'
-reported 1 "v2b_single_warp with interwarp_race: 6 records in 3 runs"; reported 1 "1 passed, 1 failed"
-rm -r "$bug"; echo '========= COMPUTE-SANITIZER' > "$work/logs/v1_scalar-fixed/synccheck.1,1,128,64,0.log"
-reported 1 "v1_scalar: 0 records in 2 runs, 1 without a summary: see the logs"
+mkdir -p "$bug" "$work/logs/v1_scalar-fixed"; silent > "$work/logs/v1_scalar-fixed/memcheck.1,1,128,64.log"; silent > "$bug/memcheck.1,1,128,64.log"
+reported 0 "2 passed, 0 failed"
+memory > "$bug/memcheck.1,1,128,64.log"; races > "$bug/racecheck.1,1,128,64.log"; races > "$bug/racecheck.1,2,100,128,causal.log"
+reported 1 "    1 Invalid __shared__ write of size 16 bytes"
+reported 1 "    2 Error: Race reported between Write access at void attention<(int)64>(float) in kernel.cu:178"
+reported 1 "    2 interwarp_race.patch:14"; reported 1 "    4 kernel.cu:178"; reported 1 "1 passed, 1 failed"
+rm -r "$bug"; echo '========= COMPUTE-SANITIZER' > "$work/logs/v1_scalar-fixed/synccheck.1,1,128,64.log"
+reported 1 "    synccheck.1,1,128,64.log has no summary"; reported 1 "0 passed, 1 failed"
 
 # --- the harness on a GPU, as make would compile it there; nothing is taken from a build that is there ---
 skipped=

@@ -6,7 +6,6 @@
 
 #include "checks/search/validator.hpp"
 #include "common/backend.hpp"
-#include "common/emulator/launch.hpp"
 #include "common/fp16.hpp"
 #include "reference/attention.hpp"
 
@@ -17,7 +16,7 @@ using namespace lab::search;
 const Shape SHAPE{1, 2, 24, 64, false};
 
 cudaError_t by_the_oracle(const Call& a) {
-  cpu::count_launch(a.stream);
+  to_be_made({nullptr, 0, a.stream, {}, {}, {}});
   const auto tensor = [&](const half* x) { return Tensor(reinterpret_cast<const fp16*>(x), a.shape.elements()); };
   const auto out = attention({a.shape, a.scale, tensor(a.in[0]), tensor(a.in[1]), tensor(a.in[2])});
   for (std::size_t i = 0; i < out.size(); ++i) reinterpret_cast<fp16*>(a.out[0])[i] = to_fp16(float(out[i]));

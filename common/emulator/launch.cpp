@@ -10,7 +10,6 @@
 #include <atomic>
 #include <deque>
 #include <iterator>
-#include <map>
 #include <mutex>
 #include <numeric>
 #include <random>
@@ -239,24 +238,7 @@ cudaError_t set_max_dynamic_smem(const void* kernel, int bytes) {
   return cudaSuccess;
 }
 
-namespace {
-std::mutex counting;
-std::map<cudaStream_t, std::uint64_t> launches_by_stream;
-}  // namespace
-void count_launch(cudaStream_t stream) {
-  const std::lock_guard guard(counting);
-  ++launches_by_stream[stream];
-}
-std::uint64_t launches_on(cudaStream_t stream) {
-  const std::lock_guard guard(counting);
-  return launches_by_stream[stream];
-}
-std::uint64_t launches() {
-  const std::lock_guard guard(counting);
-  std::uint64_t all = 0;
-  for (const auto& [stream, count] : launches_by_stream) all += count;
-  return all;
-}
+const std::vector<Launched>& launched() { return last_report.launched; }
 
 void set_last_error(cudaError_t error) { last_error = error; }
 void set_async_error(cudaError_t error) { async_error = error; }

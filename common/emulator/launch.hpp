@@ -7,6 +7,9 @@
 #include <type_traits>
 #include <vector>
 
+namespace lab {
+struct Launched;
+}
 namespace lab::cpu {
 
 struct LaunchConfig {
@@ -34,10 +37,8 @@ const void* pointer_or_null([[maybe_unused]] const T& argument) {
 // left for the next synchronisation. Both leave one line in the ExecReport.
 cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thread);
 
-// Launches run at once, whatever their stream; their number per stream is counted.
-void count_launch(cudaStream_t stream);
-std::uint64_t launches_on(cudaStream_t stream);
-std::uint64_t launches();
+// Launches run at once, whatever their stream. Those of the report that is not taken yet.
+const std::vector<Launched>& launched();
 
 // Errors between a launch and whoever asks: CUDA's sticky last error, and those inside a kernel.
 void set_last_error(cudaError_t error);

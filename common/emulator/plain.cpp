@@ -20,7 +20,6 @@ cudaError_t Launch::start(const cpu::LaunchConfig& config, const std::function<v
   if (Block* const block = cpu::this_block(); block && block->running())
     block->fail(cudaErrorNotSupported, Finding::Kind::fault,
                 "a launch in a kernel is not read: launch it from the host", cpu::caller(__builtin_return_address(0)));
-  cpu::count_launch(config.stream);
   return cpu::launch(config, thread);
 }
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "checks/acceptance/device_tensors.hpp"
-#include "checks/bench/gpu/device.hpp"
 #include "common/backend.hpp"
 
 namespace lab::gpu {
@@ -25,10 +24,6 @@ inline void check_started(cudaError_t error) {
     throw NotTimed(std::string("launch refused: ") + cudaGetErrorName(error != cudaSuccess ? error : last) +
                    (message.empty() ? "" : ": " + message));
 }
-inline void poison(const Buffer<half>& output, cudaStream_t stream) {  // with FP16_NAN
-  check_cuda(cudaMemsetAsync(output.data(), 0xFF, output.bytes(), stream), "cudaMemset");
-}
-
 class Stream {
  public:
   Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
@@ -68,21 +63,16 @@ class Stopwatch {
     check_cuda(cudaEventCreate(&stop_), "cudaEventCreate");
   }
   ~Stopwatch() { cudaEventDestroy(start_), cudaEventDestroy(stop_); }
-  // Microseconds between two events around `work`; `meanwhile` runs on the host while the GPU is busy.
-  template <class Work, class Meanwhile>
-  double time(cudaStream_t stream, Work work, Meanwhile meanwhile) {
+  // Microseconds between two events around `work`.
+  template <class Work>
+  double time(cudaStream_t stream, Work work) {
     check_cuda(cudaEventRecord(start_, stream), "cudaEventRecord");
     work();
     check_cuda(cudaEventRecord(stop_, stream), "cudaEventRecord");
-    meanwhile();
     check_cuda(cudaEventSynchronize(stop_), "the timed launches");
     float milliseconds = 0;
     check_cuda(cudaEventElapsedTime(&milliseconds, start_, stop_), "cudaEventElapsedTime");
     return 1000.0 * milliseconds;
-  }
-  template <class Work>
-  double time(cudaStream_t stream, Work work) {
-    return time(stream, work, [] {});
   }
 
  private:
