@@ -105,9 +105,8 @@ __global__ void __launch_bounds__(THREADS, 2)
   const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
     ptx::ldmatrix_x4(a, swizzled(smem.Q, first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8));
   };
-  // Q: A operands of 16 columns each.
-  unsigned a_q[STRIPES][KEEPS_Q ? D / 16 : 1][4];
-  if (KEEPS_Q) __syncthreads();  // the Q tile is there; elsewhere the mainloop's barrier sees to that
+  unsigned a_q[STRIPES][KEEPS_Q ? D / 16 : 1][4];  // Q: A operands of 16 columns each
+  if (KEEPS_Q) __syncthreads();                    // the Q tile is there; elsewhere the mainloop's barrier sees to that
   for (int i = 0; i < STRIPES; ++i)
     for (int kk = 0; kk < D / 16 && KEEPS_Q; ++kk) load_q(a_q[i][kk], i, kk);
   float o[STRIPES][D / 8][4] = {};                 // O, [16 rows][D columns] each
@@ -222,12 +221,11 @@ template <int D, int ROWS>
 cudaError_t launch(const AttentionArgs& a) {
   constexpr int BYTES = sizeof(Smem<D, ROWS>);
   static_assert(BYTES <= 99 * 1024, "what sm_89 gives a block");
-  if (const cudaError_t error =
-          cudaFuncSetAttribute(attention<D, ROWS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  const auto kernel = attention<D, ROWS>;
+  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, Tile<D, ROWS>::M), a.shape.H, a.shape.B);
-  attention<D, ROWS>
-      <<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  kernel<<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
   return cudaGetLastError();
 }
 

@@ -42,7 +42,7 @@ struct Tile {
 template <int D, int ROWS>
 struct Smem : Tile<D, ROWS> {
   using Tile<D, ROWS>::M, Tile<D, ROWS>::SLOTS;
-  alignas(1024) half Q[D / SLAB][M][SLAB];  // takes the output at the end
+  alignas(1024) half Q[D / SLAB][M][SLAB];  // swizzled, as K and V; takes the output at the end
   alignas(1024) half K[SLOTS][D / SLAB][N][SLAB];
   alignas(1024) half V[SLOTS][D / SLAB][N][SLAB];
   ptx::MBarrier q_full, full[SLOTS], empty[SLOTS];  // of Q; of each slot
@@ -236,15 +236,15 @@ template <int D, int ROWS>
 cudaError_t launch(const AttentionArgs& a) {
   constexpr int M = Tile<D, ROWS>::M, BYTES = sizeof(Smem<D, ROWS>);
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
+  const auto kernel = attention<D, ROWS>;
   CUtensorMap q, k, v;
   if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
   if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
   if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
-  if (const cudaError_t error =
-          cudaFuncSetAttribute(attention<D, ROWS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
-  attention<D, ROWS><<<grid, THREADS, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  kernel<<<grid, THREADS, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
   return cudaGetLastError();
 }
 
