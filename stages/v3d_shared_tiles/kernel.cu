@@ -127,8 +127,8 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     rescale_o(o, rescale);
     pack(p, s);
 
-    // o += P V: A [64][N] from registers, B [N][D] MN-major, 16 keys at a time.
     ptx::mbarrier_wait(smem.v_full[slot], t / SLOTS % 2);
+    // o += P V: A [64][N] from registers, B [N][D] MN-major, 16 keys at a time.
     ptx::wgmma_fence();
 #pragma unroll
     for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], n, 0));
