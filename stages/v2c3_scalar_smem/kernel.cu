@@ -25,7 +25,7 @@ template <int D>
 struct Tile {
   static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
   static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
-  static constexpr int LD = D + 8;             // padded pitch: neighbouring rows start in other banks
+  static constexpr int LD = D + 8;  // padded pitch: eight neighbouring rows start in eight different groups of banks
   static_assert(M % WARPS == 0, "every warp owns the same number of rows");
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
 };
@@ -174,12 +174,11 @@ template <int D, int SLOTS>
 cudaError_t launch(const AttentionArgs& a) {
   constexpr int BYTES = sizeof(Smem<D, SLOTS>);
   static_assert(BYTES <= 99 * 1024, "what sm_89 gives a block");
-  if (const cudaError_t error =
-          cudaFuncSetAttribute(attention<D, SLOTS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  const auto kernel = attention<D, SLOTS>;
+  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, Tile<D>::M), a.shape.H, a.shape.B);
-  attention<D, SLOTS>
-      <<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  kernel<<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
   return cudaGetLastError();
 }
 
