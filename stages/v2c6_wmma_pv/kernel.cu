@@ -103,11 +103,9 @@ __global__ void __launch_bounds__(THREADS)
     // Scores: a warp multiplies its stripe with 16 keys at a time. A partial stripe is computed whole: its missing rows
     // of Q are zeros, and their results are never stored.
     if (!computes) continue;
-#pragma unroll
     for (int n = 0; n < N; n += 16) {
       wmma::fragment<wmma::accumulator, 16, 16, 16, float> s;
       wmma::fill_fragment(s, 0.0f);
-#pragma unroll
       for (int c = 0; c < D; c += 16) {
         wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
         wmma::load_matrix_sync(a, &smem.Q[first_row][c], LD);
