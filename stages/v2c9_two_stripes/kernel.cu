@@ -187,6 +187,7 @@ __global__ void __launch_bounds__(THREADS, 2)
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   for (int i = 0; i < STRIPES; ++i)
+#pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
       const int row = q0 + first_row + i * STRIPE + quad_row + 8 * h;
