@@ -222,11 +222,12 @@ template <int D, int ROWS>
 cudaError_t launch(const AttentionArgs& a) {
   constexpr int BYTES = sizeof(Smem<D, ROWS>);
   static_assert(BYTES <= 99 * 1024, "what sm_89 gives a block");
-  const auto kernel = attention<D, ROWS>;
-  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  if (const cudaError_t error =
+          cudaFuncSetAttribute(attention<D, ROWS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, Tile<D, ROWS>::M), a.shape.H, a.shape.B);
-  kernel<<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  attention<D, ROWS>
+      <<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
   return cudaGetLastError();
 }
 

@@ -237,15 +237,15 @@ template <int D, int ROWS>
 cudaError_t launch(const AttentionArgs& a) {
   constexpr int M = Tile<D, ROWS>::M, BYTES = sizeof(Smem<D, ROWS>);
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
-  const auto kernel = attention<D, ROWS>;
   CUtensorMap q, k, v;
   if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
   if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
   if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
-  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  if (const cudaError_t error =
+          cudaFuncSetAttribute(attention<D, ROWS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
-  kernel<<<grid, THREADS, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  attention<D, ROWS><<<grid, THREADS, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
   return cudaGetLastError();
 }
 
