@@ -1,7 +1,5 @@
 // V2c9: 32 query rows per warp, two stripes of 16: every B operand that is loaded from shared memory serves two
-// products. And fewer instructions around the products: a weight takes a subtraction, a multiplication and an ex2
-// instead of expf's four instructions; only tiles with a hidden key are masked; O is rescaled only where a maximum has
-// grown.
+// products.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
