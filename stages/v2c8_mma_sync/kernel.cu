@@ -169,6 +169,7 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 3)  // blocks that an S
   }
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
+#pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);
     const int row = q0 + first_row + quad_row + 8 * h;
