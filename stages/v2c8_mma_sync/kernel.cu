@@ -184,11 +184,10 @@ template <int D>
 cudaError_t launch(const AttentionArgs& a) {
   constexpr int BYTES = sizeof(Smem<D>);
   static_assert(BYTES <= 99 * 1024, "what sm_89 gives a block");
-  const auto kernel = attention<D>;
-  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  if (const cudaError_t error = cudaFuncSetAttribute(attention<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
-  kernel<<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  attention<D><<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
   return cudaGetLastError();
 }
 
