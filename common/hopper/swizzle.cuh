@@ -6,7 +6,17 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <cstdint>
+
 namespace lab {
+
+// How a box lies in shared memory. b128: rows of 128 bytes in groups of 8 rows, 1024 bytes; the 16-byte chunk c of row
+// r lies where chunk c ^ (r % 8) would, by the bits of the shared address, so a box must start on 1024 bytes. b64 and
+// b32 do the same within 64 and 32 bytes (PTX ISA, "Swizzling Modes"). The numbers are CUtensorMapSwizzle's.
+enum class Swizzle : std::uint8_t { none, b32, b64, b128 };
+constexpr std::uint32_t swizzle_bytes(Swizzle swizzle) {
+  return swizzle == Swizzle::none ? 0 : 16u << static_cast<int>(swizzle);
+}
 
 inline constexpr int SLAB = 64;  // columns of a row that a swizzle of 128 bytes spans
 

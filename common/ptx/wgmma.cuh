@@ -21,7 +21,7 @@
 
 #include <cstdint>
 
-#include "common/tensor_map.hpp"
+#include "common/hopper/swizzle.cuh"
 #include "common/tile.cuh"
 
 namespace lab::ptx {

@@ -25,7 +25,7 @@ template <int D>
 struct Tile {
   static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
   static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
-  static constexpr int LD = D + 8;             // padded pitch: neighbouring rows start in other banks
+  static constexpr int LD = D + 8;  // padded pitch: eight neighbouring rows start in eight different groups of banks
   static_assert(M % WARPS == 0, "every warp owns the same number of rows");
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
 };

@@ -28,8 +28,8 @@ template <int D>
 struct Tile {
   static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
   static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
-  static constexpr int LD = D + 8;             // padded pitch: neighbouring rows start in other banks
-  static constexpr int LDS = N + 4;            // pitch of the scratch, in floats
+  static constexpr int LD = D + 8;   // padded pitch: eight neighbouring rows start in eight different groups of banks
+  static constexpr int LDS = N + 4;  // pitch of the scratch, in floats
   static_assert(M % STRIPE == 0 && M / STRIPE <= WARPS, "whole stripes");
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
 };
@@ -151,10 +151,12 @@ __global__ void __launch_bounds__(THREADS)
     __syncwarp();  // the weights are there, and O is rescaled
 
     // P V: 16 output columns at a time.
-    const half* const weights = reinterpret_cast<const half*>(smem.scratch[first_row]);
+    const half* const weights = reinterpret_cast<const half*>(smem.scratch[first_row]);  // [ROWS][2 LDS]
+#pragma unroll
     for (int c = 0; c < D; c += 16) {
       wmma::fragment<wmma::accumulator, 16, 16, 16, float> o;
       wmma::load_matrix_sync(o, &smem.O[first_row][c], LD, wmma::mem_row_major);
+#pragma unroll
       for (int n = 0; n < N; n += 16) {
         wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p;
         wmma::load_matrix_sync(p, weights + n, 2 * LDS);

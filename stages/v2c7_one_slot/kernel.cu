@@ -95,8 +95,9 @@ __global__ void __launch_bounds__(THREADS)
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
-    __pipeline_wait_prior(1);  // all but the last group: K(t) has arrived, as far as this thread can see
-    __syncthreads();           // now all can see it
+    __pipeline_wait_prior(1);             // all but the last group: K(t) has arrived, as far as this thread can see
+    __syncthreads();                      // now all can see it
+    const auto &K = smem.K, &V = smem.V;  // [N][LD]
 
     // Scores: a warp multiplies its stripe with 16 keys at a time. A partial stripe is computed whole: its missing rows
     // of Q are zeros, and their results are never stored.
@@ -107,7 +108,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
       for (int c = 0; c < D; c += 16) {
         wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b;
-        wmma::load_matrix_sync(b, &smem.K[n][c], LD);
+        wmma::load_matrix_sync(b, &K[n][c], LD);
         wmma::mma_sync(s, a[c / 16], b, s);
       }
       wmma::store_matrix_sync(&smem.scratch[first_row][n], s, LDS, wmma::mem_row_major);
@@ -160,7 +161,7 @@ __global__ void __launch_bounds__(THREADS)
         wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p;
         wmma::load_matrix_sync(p, weights + n, 2 * LDS);
         wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
-        wmma::load_matrix_sync(b, &smem.V[n][c], LD);
+        wmma::load_matrix_sync(b, &V[n][c], LD);
         wmma::mma_sync(o, p, b, o);
       }
       wmma::store_matrix_sync(&smem.O[first_row][c], o, LD, wmma::mem_row_major);

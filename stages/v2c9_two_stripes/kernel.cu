@@ -1,7 +1,5 @@
 // V2c9: 32 query rows per warp, two stripes of 16: every B operand that is loaded from shared memory serves two
-// products. And fewer instructions around the products: a weight takes a subtraction, a multiplication and an ex2
-// instead of expf's four instructions; only tiles with a hidden key are masked; O is rescaled only where a maximum has
-// grown.
+// products.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
@@ -92,9 +90,8 @@ __global__ void __launch_bounds__(THREADS, 2)
       a[j] = half_pair_at(&smem.Q[r][16 * kk + j / 2 * 8 + first_column]);
     }
   };
-  // Q: A operands of 16 columns each.
-  unsigned a_q[STRIPES][KEEPS_Q ? D / 16 : 1][4];
-  if (KEEPS_Q) __syncthreads();  // the Q tile is there; elsewhere the mainloop's barrier sees to that
+  unsigned a_q[STRIPES][KEEPS_Q ? D / 16 : 1][4];  // Q: A operands of 16 columns each
+  if (KEEPS_Q) __syncthreads();                    // the Q tile is there; elsewhere the mainloop's barrier sees to that
   for (int i = 0; i < STRIPES; ++i)
     for (int kk = 0; kk < D / 16 && KEEPS_Q; ++kk) load_q(a_q[i][kk], i, kk);
   float o[STRIPES][D / 8][4] = {};                 // O, [16 rows][D columns] each
@@ -188,6 +185,7 @@ __global__ void __launch_bounds__(THREADS, 2)
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   for (int i = 0; i < STRIPES; ++i)
+#pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
       const int row = q0 + first_row + i * STRIPE + quad_row + 8 * h;

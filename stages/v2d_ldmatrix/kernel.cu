@@ -105,9 +105,8 @@ __global__ void __launch_bounds__(THREADS, 2)
   const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
     ptx::ldmatrix_x4(a, swizzled(smem.Q, first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8));
   };
-  // Q: A operands of 16 columns each.
-  unsigned a_q[STRIPES][KEEPS_Q ? D / 16 : 1][4];
-  if (KEEPS_Q) __syncthreads();  // the Q tile is there; elsewhere the mainloop's barrier sees to that
+  unsigned a_q[STRIPES][KEEPS_Q ? D / 16 : 1][4];  // Q: A operands of 16 columns each
+  if (KEEPS_Q) __syncthreads();                    // the Q tile is there; elsewhere the mainloop's barrier sees to that
   for (int i = 0; i < STRIPES; ++i)
     for (int kk = 0; kk < D / 16 && KEEPS_Q; ++kk) load_q(a_q[i][kk], i, kk);
   float o[STRIPES][D / 8][4] = {};                 // O, [16 rows][D columns] each
@@ -151,7 +150,8 @@ __global__ void __launch_bounds__(THREADS, 2)
               if (8 * n + e > last) s[i][n][2 * h + e] = -INFINITY;
         }
 
-    // Online softmax: the row's new maximum, and what it does to everything summed so far.
+    // Online softmax: the row's new maximum, and what it does to everything summed so far. A weight is 2^(factor s - base),
+    // one fmaf; the error r of base is in every weight of the row as 2^r, which cancels in O / l.
     unsigned p[STRIPES][N / 16][4];  // weights as halves: A operands of 16 keys each
 #pragma unroll
     for (int i = 0; i < STRIPES; ++i) {

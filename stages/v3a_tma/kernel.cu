@@ -42,7 +42,7 @@ struct Tile {
 template <int D, int ROWS>
 struct Smem : Tile<D, ROWS> {
   using Tile<D, ROWS>::M, Tile<D, ROWS>::SLOTS;
-  alignas(1024) half Q[D / SLAB][M][SLAB];  // takes the output at the end
+  alignas(1024) half Q[D / SLAB][M][SLAB];  // swizzled, as K and V; takes the output at the end
   alignas(1024) half K[SLOTS][D / SLAB][N][SLAB];
   alignas(1024) half V[SLOTS][D / SLAB][N][SLAB];
   ptx::MBarrier q_full, full[SLOTS], empty[SLOTS];  // of Q; of each slot
@@ -148,7 +148,8 @@ __global__ void __launch_bounds__(THREADS, 2)
               if (8 * n + e > last) s[i][n][2 * h + e] = -INFINITY;
         }
 
-    // Online softmax: the row's new maximum, and what it does to everything summed so far.
+    // Online softmax: the row's new maximum, and what it does to everything summed so far. A weight is 2^(factor s - base),
+    // one fmaf; the error r of base is in every weight of the row as 2^r, which cancels in O / l.
     unsigned p[STRIPES][N / 16][4];  // weights as halves: A operands of 16 keys each
 #pragma unroll
     for (int i = 0; i < STRIPES; ++i) {

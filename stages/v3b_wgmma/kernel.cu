@@ -22,19 +22,19 @@ namespace {
 using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
-constexpr int WARPS = 4;
-constexpr int THREADS = WARPS * 32;
-constexpr int M = WARPS * 16;  // query rows per block
-constexpr int N = 64;          // keys per tile
-constexpr int SLOTS = 2;       // tiles of K and V in shared memory: one is multiplied with while the next arrives
+constexpr int GROUP = 128;  // threads of a warpgroup
+constexpr int THREADS = GROUP;
+constexpr int M = 64;                              // query rows per block
+constexpr int N = 64;                              // keys per tile
+constexpr int SLOTS = 2;                           // tiles of K and of V in shared memory
 constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27: its rounding error, at most 4, is in all weights' exponents
 
 // --- shared memory ---------------------------------------------------------------------------------------
-// Tiles lie as the copy engine leaves them and wgmma reads them: in slabs of 64 columns, swizzled. The swizzle goes by
-// the address, with a period of 1024 bytes, so every tile starts on 1024.
+// Tiles lie as the copy engine leaves them: in slabs of 64 columns, swizzled. The swizzle goes by the address, with a
+// period of 1024 bytes, so every tile starts on 1024.
 template <int D>
 struct Smem {
-  alignas(1024) half Q[D / SLAB][M][SLAB];  // takes the output at the end
+  alignas(1024) half Q[D / SLAB][M][SLAB];  // swizzled, as K and V; takes the output at the end
   alignas(1024) half K[SLOTS][D / SLAB][N][SLAB];
   alignas(1024) half V[SLOTS][D / SLAB][N][SLAB];
   ptx::MBarrier q_full, full[SLOTS], empty[SLOTS];  // of Q; of each slot
@@ -63,8 +63,9 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 2)  // blocks that an S
   };
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1);
-    for (int slot = 0; slot < SLOTS; ++slot)
-      ptx::mbarrier_init(smem.full[slot], 1), ptx::mbarrier_init(smem.empty[slot], WARPS);
+    for (int slot = 0; slot < SLOTS; ++slot) {
+      ptx::mbarrier_init(smem.full[slot], 1), ptx::mbarrier_init(smem.empty[slot], GROUP / 32);
+    }
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
@@ -106,21 +107,20 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 2)  // blocks that an S
     ptx::fence_registers(s);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
-    if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1)) {
+    if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         const int row = q0 + first_row + quad_row + 8 * h;
-        const int last = (causal ? min(row, S - 1) : S - 1) - t * N - first_column;  // column that the row sees
+        const int last = (causal ? min(row, S - 1) : S - 1) - t * N - first_column;  // column that it sees
 #pragma unroll
         for (int n = 0; n < N / 8; ++n) {
           if (8 * n > last) s[n][2 * h] = -INFINITY;
           if (8 * n + 1 > last) s[n][2 * h + 1] = -INFINITY;
         }
       }
-    }
 
-    // Online softmax: the row's new maximum, and what it does to everything summed so far. A weight is 2^(factor s - base),
-    // one fmaf; the error r of base is in every weight of the row as 2^r, which cancels in O / l.
+      // Online softmax: the row's new maximum, and what it does to everything summed so far. A weight is 2^(factor s - base),
+      // one fmaf; the error r of base is in every weight of the row as 2^r, which cancels in O / l.
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       float tile_max = fmaxf(s[0][2 * h], s[0][2 * h + 1]);
@@ -149,12 +149,13 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 2)  // blocks that an S
     for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], n, 0));
     ptx::wgmma_commit();
     ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
+    ptx::fence_registers(o), ptx::fence_registers(p);
     if (lane == 0) ptx::mbarrier_arrive(smem.empty[slot]);
   }
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
-  __syncthreads();  // the last product with Q is over, and any warp may have read any row: the output takes its place
+  // The last product with Q is over, and any warp may have read any of its rows: O takes their place.
+  __syncthreads();
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);

@@ -100,32 +100,22 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
   float row_max[2] = {-FLT_MAX, -FLT_MAX};  // of s; not -inf: -inf - -inf is NaN
   float row_sum[2] = {};                    // of the lane's own columns only
   const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
+  ptx::mbarrier_wait(smem.q_full, 0);
 
-  const auto begin_qk = [&](int t) {  // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
+  // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
+  for (int t = 0; t < tiles; ++t) {
     const int slot = t % SLOTS;
     ptx::mbarrier_wait(smem.k_full[slot], t / SLOTS % 2);
+
+    // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory, 16 columns at a time.
     ptx::wgmma_fence();
 #pragma unroll
     for (int c = 0; c < D; c += 16)
       ptx::wgmma<ptx::K_MAJOR>(s, ptx::descriptor(smem.Q, group * 64, c), ptx::descriptor(smem.K[slot], 0, c), c > 0);
     ptx::wgmma_commit();
-  };
-  const auto begin_pv = [&](int t) {  // o += P V: A [64][N] from registers, B [N][D] MN-major
-    const int slot = t % SLOTS;
-    ptx::mbarrier_wait(smem.v_full[slot], t / SLOTS % 2);
-    ptx::wgmma_fence();
-#pragma unroll
-    for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], n, 0));
-    ptx::wgmma_commit();
-  };
-  ptx::mbarrier_wait(smem.q_full, 0);
-
-  // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
-  for (int t = 0; t < tiles; ++t) {
-    begin_qk(t);
     ptx::wgmma_wait<0>();
     ptx::fence_registers(s);
-    if (lane == 0) ptx::mbarrier_arrive(smem.k_empty[t % SLOTS]);
+    if (lane == 0) ptx::mbarrier_arrive(smem.k_empty[slot]);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
@@ -137,10 +127,15 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     rescale_o(o, rescale);
     pack(p, s);
 
-    begin_pv(t);
+    ptx::mbarrier_wait(smem.v_full[slot], t / SLOTS % 2);
+    // o += P V: A [64][N] from registers, B [N][D] MN-major, 16 keys at a time.
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], n, 0));
+    ptx::wgmma_commit();
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o), ptx::fence_registers(p);
-    if (lane == 0) ptx::mbarrier_arrive(smem.v_empty[t % SLOTS]);
+    if (lane == 0) ptx::mbarrier_arrive(smem.v_empty[slot]);
   }
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------

@@ -68,23 +68,25 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
+  const auto slot_of = [&](int t) { return t % SLOTS; };
+  const auto parity_of = [&](int t) { return t / SLOTS % 2; };  // of the phase in which t fills its slot
 
   // --- Producer: one thread asks for Q, then for K and V, tile by tile --------------------------------------
   if (group == GROUPS) {
     ptx::registers_release<PRODUCER_REGISTERS>();
-    // Tile t into slot t % SLOTS, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
-    const auto request = [&](const CUtensorMap& map, auto& slots, auto& full, auto& empty, int t) {
-      const int slot = t % SLOTS;
-      ptx::mbarrier_wait(empty[slot], t / SLOTS % 2 ^ 1);
-      ptx::mbarrier_arrive_expect_tx(full[slot], sizeof slots[slot]);
-      ptx::tma_load_4d(slots[slot], map, 0, t * N, 0, head, full[slot]);
+    // Tile t into its slot, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
+    const auto request = [&](const CUtensorMap& map, auto& tile, ptx::MBarrier& full, ptx::MBarrier& empty, int t) {
+      ptx::mbarrier_wait(empty, parity_of(t) ^ 1);
+      ptx::mbarrier_arrive_expect_tx(full, sizeof tile);
+      ptx::tma_load_4d(tile, map, 0, t * N, 0, head, full);
     };
     if (threadIdx.x % GROUP == 0) {
       ptx::mbarrier_arrive_expect_tx(smem.q_full, sizeof smem.Q);
       ptx::tma_load_4d(smem.Q, q, 0, q0, 0, head, smem.q_full);
       for (int t = 0; t < tiles; ++t) {
-        request(k, smem.K, smem.k_full, smem.k_empty, t);
-        request(v, smem.V, smem.v_full, smem.v_empty, t);
+        const auto slot = slot_of(t);
+        request(k, smem.K[slot], smem.k_full[slot], smem.k_empty[slot], t);
+        request(v, smem.V[slot], smem.v_full[slot], smem.v_empty[slot], t);
       }
     }
     return;
@@ -103,8 +105,8 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
   const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
 
   const auto begin_qk = [&](int t) {  // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
-    const int slot = t % SLOTS;
-    ptx::mbarrier_wait(smem.k_full[slot], t / SLOTS % 2);
+    const auto slot = slot_of(t);
+    ptx::mbarrier_wait(smem.k_full[slot], parity_of(t));
     ptx::wgmma_fence();
 #pragma unroll
     for (int c = 0; c < D; c += 16)
@@ -112,8 +114,8 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](int t) {  // o += P V: A [64][N] from registers, B [N][D] MN-major
-    const int slot = t % SLOTS;
-    ptx::mbarrier_wait(smem.v_full[slot], t / SLOTS % 2);
+    const auto slot = slot_of(t);
+    ptx::mbarrier_wait(smem.v_full[slot], parity_of(t));
     ptx::wgmma_fence();
 #pragma unroll
     for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], n, 0));
@@ -130,7 +132,7 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
       ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
     ptx::wgmma_wait<1>();
     ptx::fence_registers(s);
-    if (lane == 0) ptx::mbarrier_arrive(smem.k_empty[t % SLOTS]);
+    if (lane == 0) ptx::mbarrier_arrive(smem.k_empty[slot_of(t)]);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
@@ -143,7 +145,7 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
 
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o), ptx::fence_registers(p);
-    if (t > 0 && lane == 0) ptx::mbarrier_arrive(smem.v_empty[(t - 1) % SLOTS]);
+    if (t > 0 && lane == 0) ptx::mbarrier_arrive(smem.v_empty[slot_of(t - 1)]);
     rescale_o(o, rescale);
     pack(p, s);
   }

@@ -48,7 +48,7 @@ struct Registers {
 // --- shared memory ---------------------------------------------------------------------------------------
 template <int D, int GROUPS, int N, int SLOTS>
 struct Smem {
-  alignas(1024) half Q[D / SLAB][GROUPS * 64][SLAB];  // swizzled, as K and V; takes the output at the end
+  alignas(1024) half Q[D / SLAB][GROUPS * 64][SLAB];  // swizzled, as K and V
   alignas(1024) half K[SLOTS][D / SLAB][N][SLAB];
   alignas(1024) half V[SLOTS][D / SLAB][N][SLAB];
   ptx::MBarrier q_full, k_full[SLOTS], k_empty[SLOTS], v_full[SLOTS], v_empty[SLOTS];  // of Q; of each slot
@@ -84,29 +84,31 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
+  const auto slot_of = [&](int t) { return t % SLOTS; };
+  const auto parity_of = [&](int t) { return t / SLOTS % 2; };  // of the phase in which t fills its slot
 
   // --- Producer: one thread asks for Q, then for K and V, tile by tile --------------------------------------
   if (group == GROUPS) {
     if constexpr (Registers<GROUPS>::SHARED_OUT) ptx::registers_release<PRODUCER_REGISTERS>();
-    // Tile t into slot t % SLOTS, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
-    const auto request = [&](const CUtensorMap& map, auto& slots, auto& full, auto& empty, int t) {
-      const int slot = t % SLOTS;
-      ptx::mbarrier_wait(empty[slot], t / SLOTS % 2 ^ 1);
-      ptx::mbarrier_arrive_expect_tx(full[slot], sizeof slots[slot]);
-      ptx::tma_load_4d(slots[slot], map, 0, t * N, 0, head, full[slot]);
+    // Tile t into its slot, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
+    const auto request = [&](const CUtensorMap& map, auto& tile, ptx::MBarrier& full, ptx::MBarrier& empty, int t) {
+      ptx::mbarrier_wait(empty, parity_of(t) ^ 1);
+      ptx::mbarrier_arrive_expect_tx(full, sizeof tile);
+      ptx::tma_load_4d(tile, map, 0, t * N, 0, head, full);
     };
     if (threadIdx.x % GROUP == 0) {
       ptx::mbarrier_arrive_expect_tx(smem.q_full, sizeof smem.Q);
       ptx::tma_load_4d(smem.Q, q, 0, q0, 0, head, smem.q_full);
       for (int t = 0; t < tiles; ++t) {
-        request(k, smem.K, smem.k_full, smem.k_empty, t);
-        request(v, smem.V, smem.v_full, smem.v_empty, t);
+        const auto slot = slot_of(t);
+        request(k, smem.K[slot], smem.k_full[slot], smem.k_empty[slot], t);
+        request(v, smem.V[slot], smem.v_full[slot], smem.v_empty[slot], t);
       }
     }
     return;
   }
 
-  // --- Consumers: an empty running softmax -----------------------------------------------------------------
+  // --- Consumers -------------------------------------------------------------------------------------------
   if constexpr (Registers<GROUPS>::SHARED_OUT) ptx::registers_take<Registers<GROUPS>::TAKEN>();
   // The m64nN accumulator layout: of the warp's row quad_row + 8 h, columns 8 n + first_column and the next are
   // [n][2 h] and [n][2 h + 1].
@@ -114,14 +116,11 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
   float s[N / 8][4];                        // scores, then weights, [64 rows][N keys]
   unsigned p[N / 16][4];                    // weights as halves: A operands of 16 keys each
   float o[D / 8][4] = {};                   // O, [64 rows][D columns]
-  float row_max[2] = {-FLT_MAX, -FLT_MAX};  // the score of weight 1; not -inf: -inf - -inf is NaN
-  float row_sum[2] = {};                    // of the lane's own columns only
   const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
-  float reference[2] = {};                  // row_max times scale_log2, from the first tile on
 
   const auto begin_qk = [&](int t) {  // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
-    const int slot = t % SLOTS;
-    ptx::mbarrier_wait(smem.k_full[slot], t / SLOTS % 2);
+    const auto slot = slot_of(t);
+    ptx::mbarrier_wait(smem.k_full[slot], parity_of(t));
     ptx::wgmma_fence();
 #pragma unroll
     for (int c = 0; c < D; c += 16)
@@ -129,8 +128,8 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](int t) {  // o += P V: A [64][N] from registers, B [N][D] MN-major
-    const int slot = t % SLOTS;
-    ptx::mbarrier_wait(smem.v_full[slot], t / SLOTS % 2);
+    const auto slot = slot_of(t);
+    ptx::mbarrier_wait(smem.v_full[slot], parity_of(t));
     ptx::wgmma_fence();
 #pragma unroll
     for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], n, 0));
@@ -145,6 +144,9 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
   };
   ptx::mbarrier_wait(smem.q_full, 0);
   if (group == GROUPS - 1) hand_on_turn(-1);
+  float row_max[2] = {-FLT_MAX, -FLT_MAX};  // the score of weight 1; not -inf: -inf - -inf is NaN
+  float row_sum[2] = {};                    // of the lane's own columns only
+  float reference[2] = {};                  // row_max times scale_log2, from the first tile on
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
@@ -170,7 +172,7 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o), ptx::fence_registers(p);
     if (t > 0) {
-      if (lane == 0) ptx::mbarrier_arrive(smem.v_empty[(t - 1) % SLOTS]);
+      if (lane == 0) ptx::mbarrier_arrive(smem.v_empty[slot_of(t - 1)]);
       pack(p, s, 0, EARLY);
       weigh(s, sum, scale_log2, reference, EARLY, N);
       pack(p, s, EARLY, N);
@@ -183,18 +185,18 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
       if (__all_sync(FULL_WARP, finite)) {
         raise_reference(scale_log2, s, o, row_max, row_sum, reference, sum), pack(p, s);
       } else {
-        if (t > 0) score_by_warp(s, smem.Q, smem.K[t % SLOTS], first_row, lane), hide();
+        if (t > 0) score_by_warp(s, smem.Q, smem.K[slot_of(t)], first_row, lane), hide();
         weigh_anew(scale_log2, s, o, row_max, row_sum, reference, sum), pack(p, s);
       }
     }
     row_sum[0] += sum[0], row_sum[1] += sum[1];
-    if (lane == 0) ptx::mbarrier_arrive(smem.k_empty[t % SLOTS]);
+    if (lane == 0) ptx::mbarrier_arrive(smem.k_empty[slot_of(t)]);
   }
   begin_pv(tiles - 1);
+
+  // --- Epilogue: wait for O, add up the quad's sums, normalise, round to fp16, store ---------------------------
   ptx::wgmma_wait<0>();
   ptx::fence_registers(o), ptx::fence_registers(p);
-
-  // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   // The group's last product with Q is over, and any of its warps may have read any of its rows: O takes their place.
   ptx::barrier_sync(8 + group, GROUP);
 #pragma unroll
@@ -222,7 +224,7 @@ int count_multiprocessors() {
 
 template <int D, int GROUPS, int N, int SLOTS>
 cudaError_t launch(const AttentionArgs& a) {
-  constexpr int BYTES = sizeof(Smem<D, GROUPS, N, SLOTS>), M = GROUPS * 64;
+  constexpr int BYTES = sizeof(Smem<D, GROUPS, N, SLOTS>), THREADS = (GROUPS + 1) * GROUP, M = GROUPS * 64;
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   const auto kernel = attention<D, GROUPS, N, SLOTS>;
   CUtensorMap q, k, v;
@@ -230,7 +232,7 @@ cudaError_t launch(const AttentionArgs& a) {
   if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const int heads = a.shape.B * a.shape.H, blocks = ceil_div(a.shape.S, M) * heads;
-  kernel<<<blocks, (GROUPS + 1) * GROUP, BYTES, a.stream>>>(q, k, v, a.out, heads, a.shape.S, a.scale, a.shape.causal);
+  kernel<<<blocks, THREADS, BYTES, a.stream>>>(q, k, v, a.out, heads, a.shape.S, a.scale, a.shape.causal);
   return cudaGetLastError();
 }
 

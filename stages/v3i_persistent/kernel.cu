@@ -1,8 +1,7 @@
-// V3i: blocks that stay (a persistent kernel). The grid has only as many blocks as the GPU holds. Each block takes one
-// query tile of v3h's list after the other, the list going forwards and backwards in turn, and its producer requests the
-// next K while the last products run. The output goes from registers to global memory, since Q's place already belongs
-// to the next tile. Under a mask the first groups of a block stop before the last: they skip the tiles that only the
-// others see.
+// V3i: blocks that stay (a persistent kernel). The grid has only as many blocks as the GPU holds. Each takes one query
+// tile of v3h's list after the other, the list alternately forwards and backwards; its producer requests the next K
+// while the last products run. The output goes from registers to global memory: Q's place already belongs to the next
+// tile. Under a mask the first groups of a block skip the tiles that only the others see.
 //
 //   for each K/V tile t:  my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
 //                         s is there: p' = 2^(s - r) of the first keys;  O is there: p = p', and the other keys;
@@ -30,13 +29,12 @@ namespace {
 using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
-// Of an instance of the kernel: GROUPS warpgroups that multiply, 64 query rows each, N keys at a time, SLOTS tiles of K
-// and of V in shared memory. One more warpgroup is the producer.
 constexpr int GROUP = 128;               // threads of a warpgroup
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
 constexpr float LARGEST_FINITE = 1e30f;  // of the same: then a quad's sum is finite
 constexpr double L2_SHARE = 32e6;        // bytes of an H200's L2 that K and V may fill
-
+// Of an instance of the kernel: GROUPS consumer warpgroups, 64 query rows each, N keys at a time, SLOTS tiles of K and
+// of V in shared memory. One more warpgroup is the producer.
 // Registers per thread. All threads start alike, in steps of 8, and the others share out what the producer gives back. More than
 // 240 are of no use, so a group that is alone starts with enough, and nothing is handed over.
 constexpr int PRODUCER_REGISTERS = 24;
@@ -63,12 +61,14 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
               const __grid_constant__ CUtensorMap v, half* __restrict__ out, int heads, int S, float scale,
               bool causal) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  Smem<D, GROUPS, N, SLOTS>& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
+  auto& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
   constexpr int M = GROUPS * 64;  // query rows per block
   constexpr int EARLY = N / 2;    // keys weighed while O's product lasts
   static_assert(SLOTS * N >= M - 64, "the first group skips K before it gives its last V back");
 
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  // Lane 0's for all: ptxas then knows that a warp's lanes agree, and keeps it in a uniform register.
+  const int group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
   int q0 = 0, head = 0, tiles = 0;  // this block's piece of work: first query row; of all batches' heads; of K and V
   const int per_head = ceil_div(S, M);
   const auto take = [&](int piece) {
@@ -90,8 +90,7 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  // Of K and of V: a piece goes on where the one before ended.
-  unsigned before = 0;  // tiles of earlier pieces
+  unsigned before = 0;  // tiles of K, and of V, in earlier pieces: a piece goes on where the one before ended
   const auto slot_of = [&](int t) { return (before + t) % SLOTS; };
   const auto parity_of = [&](int t) { return (before + t) / SLOTS % 2; };  // of the phase in which t fills its slot
 
@@ -107,7 +106,7 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     if (threadIdx.x % GROUP == 0) {
       for (int piece = 0; take(piece); ++piece, before += tiles)
         for (int t = 0; t < tiles; ++t) {
-          const unsigned slot = slot_of(t);
+          const auto slot = slot_of(t);
           request(k, smem.K[slot], smem.k_full[slot], smem.k_empty[slot], t);
           if (t == 0) {
             ptx::mbarrier_wait(smem.q_empty, piece % 2 ^ 1);
@@ -130,7 +129,7 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
   float o[D / 8][4];                        // O, [64 rows][D columns]
   const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
   const auto begin_qk = [&](int t) {        // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
-    const unsigned slot = slot_of(t);
+    const auto slot = slot_of(t);
     ptx::mbarrier_wait(smem.k_full[slot], parity_of(t));
     ptx::wgmma_fence();
 #pragma unroll
@@ -139,7 +138,7 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](int t) {  // o += P V: A [64][N] from registers, B [N][D] MN-major
-    const unsigned slot = slot_of(t);
+    const auto slot = slot_of(t);
     ptx::mbarrier_wait(smem.v_full[slot], parity_of(t));
     ptx::wgmma_fence();
 #pragma unroll

@@ -31,14 +31,13 @@ namespace {
 using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
-// Of an instance of the kernel: GROUPS warpgroups that multiply, 64 query rows each, N keys at a time, SLOTS tiles of K
-// and of V in shared memory. One more warpgroup is the producer.
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int Q_SLOTS = 2;
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
 constexpr float LARGEST_FINITE = 1e30f;  // of the same: then a quad's sum is finite
-
-// Per thread. All threads start alike, in steps of 8, and the others share out what the producer gives back. More than
+// Of an instance of the kernel: GROUPS consumer warpgroups, 64 query rows each, N keys at a time, SLOTS tiles of K and
+// of V in shared memory. One more warpgroup is the producer.
+// Registers per thread. All threads start alike, in steps of 8, and the others share out what the producer gives back. More than
 // 240 are of no use, so a group that is alone starts with enough, and nothing is handed over.
 constexpr int PRODUCER_REGISTERS = 24;
 template <int GROUPS>
@@ -91,14 +90,16 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
               const __grid_constant__ CUtensorMap v, half* __restrict__ out, int heads, int S, float scale, bool causal,
               unsigned* drawn_pieces) {  // of this launch so far; null: two waves are all
   extern __shared__ __align__(1024) unsigned char shared[];
-  Smem<D, GROUPS, N, SLOTS>& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
+  auto& smem = *reinterpret_cast<Smem<D, GROUPS, N, SLOTS>*>(shared);
   constexpr int M = GROUPS * 64;  // query rows per block
   // Keys of a group's last tile, where it sees no more of them: of two groups with 128 keys the first sees 64 on the diagonal.
   constexpr int FEW = GROUPS == 2 && N > 64 ? 64 : N;
   constexpr bool TURNS = GROUPS > 1;
   static_assert(SLOTS * N >= M - 64, "the first group skips K before it gives its last V back");
 
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  // Lane 0's for all: ptxas then knows that a warp's lanes agree, and keeps it in a uniform register.
+  const int group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
   int q0 = 0, head = 0, tiles = 0;  // this block's piece of work: first query row; of all batches' heads; of K and V
   const auto take = [&](const BlockWork& work) {
     if (work.tile < 0) return false;
@@ -197,7 +198,7 @@ __global__ void __launch_bounds__((GROUPS + 1) * GROUP, 1)
     at.next();
   };
   const bool speaks = lane == 0;  // for its warp
-  // Barrier 2 + i is the turn of group i. The first turn is group 0's.
+  // Barrier 2 + i is the turn of group i. The first turn is group 0's. A group that is alone takes none.
   const auto wait_for_turn = [&] {
     if constexpr (TURNS) ptx::barrier_sync(2 + group, 2 * GROUP);
   };
@@ -346,22 +347,11 @@ cudaError_t attention(const half* q, const half* k, const half* v, half* out, in
   const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream, workspace};
   if (const cudaError_t error = check(args)) return error;
   const int most = D == 64 ? 4 : causal ? 2 : 3;
-  switch (D + counted_groups(args.shape, COST[D / 128], most, count_multiprocessors())) {
-    case 64 + 1:
-      return launch<64, 1, 128, 4>(args);
-    case 64 + 2:
-      return launch<64, 2, 128, 4>(args);
-    case 64 + 3:
-      return launch<64, 3, 128, 4>(args);
-    case 64 + 4:
-      return launch<64, 4, 64, 8>(args);
-    case 128 + 1:
-      return launch<128, 1, 128, 3>(args);
-    case 128 + 2:
-      return launch<128, 2, 128, 2>(args);
-    default:
-      return launch<128, 3, 80, 3>(args);
-  }
+  const int groups = counted_groups(args.shape, COST[D / 128], most, count_multiprocessors());
+  if (D == 64 && groups < 3) return groups == 1 ? launch<64, 1, 128, 4>(args) : launch<64, 2, 128, 4>(args);
+  if (D == 64) return groups == 3 ? launch<64, 3, 128, 4>(args) : launch<64, 4, 64, 8>(args);
+  if (groups < 3) return groups == 1 ? launch<128, 1, 128, 3>(args) : launch<128, 2, 128, 2>(args);
+  return launch<128, 3, 80, 3>(args);
 }
 
 std::size_t attention_workspace(int, int, int, int, int) { return sizeof(unsigned); }
