@@ -203,11 +203,11 @@ ifdef stage
 test: $(if $(BROKEN)$(bug),$(BUGS),$(call fixed,$(STAGE)) $(if $(GPU),,$(call checked,$(STAGE))))
 	@$(if $(BROKEN)$(bug),$(RUNNER) broken-version "$$stage",sh checks/scripts/stage_test.sh) $^
 else
-# Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
+# Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both. The longest that keep one core busy come first.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits plain-cuda exercises exercise-scripts words nvidia-tools))
-LONGER := $(call logs,all-exercises writeups sanitize racecheck check-harness evolve plots resources format)
+TESTED := $(call logs,$(if $(GPU),,words plain-cuda)) $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits exercises exercise-scripts nvidia-tools))
+LONGER := $(call logs,all-exercises check-harness racecheck writeups sanitize resources evolve plots format)
 test: $(TESTED) ; @sh checks/scripts/sum.sh $^
 ci: build/logs/clean-tree.log $(LONGER) ; @sh checks/scripts/sum.sh $^ $(TESTED)
 build/logs/clean-tree.log: | $(LONGER)
