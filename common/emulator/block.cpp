@@ -43,6 +43,7 @@ std::vector<Stacks> spare_stacks;
 }  // namespace
 
 constinit thread_local Block* running_block = nullptr;
+constinit thread_local Block* observed_block = nullptr;
 constinit thread_local std::uintptr_t Attributed::copying = 0;
 
 Block::Block(const ExecOptions& options) : options_(options), checking_(options.check) {
@@ -290,7 +291,7 @@ void Block::yield() {
 }
 
 void Block::step() {
-  running_block = this;
+  running_block = this, observed_block = checking_ || counting_ ? this : nullptr;
   in_runtime_ = 0;
   blockIdx = index_;
   started_ = true;
@@ -306,7 +307,7 @@ void Block::step() {
   else
     report_fault();
   current_ = &root_;
-  running_block = nullptr;
+  running_block = observed_block = nullptr;
 }
 
 cudaError_t Block::finish() {

@@ -440,5 +440,7 @@ inline std::uintptr_t caller(void* return_address) {
 // The block that this OS thread runs now; null outside kernels.
 extern constinit thread_local Block* running_block;
 inline Block* this_block() { return running_block; }
+// The same block if it checks or counts, else null: the one question that the instrumentation of most launches asks.
+extern constinit thread_local Block* observed_block;
 
 }  // namespace lab::cpu

@@ -87,15 +87,13 @@ enum How { plain, unaligned, volatile_ };
 // Most accesses are of launches without a checker and counters, or to registers, which lie on the stack.
 inline __attribute__((always_inline)) void access(const void* address, std::size_t bytes, bool write, How how,
                                                   void* return_address) {
-  Block* const block = lab::cpu::this_block();
-  if (!block) return;
-  if (block->checking() && block->on_stack(address)) {
-    if (block->warpgroups().watches(block->self().warp))
-      touch_register(*block, address, bytes, write, lab::cpu::caller(return_address));
+  Block* const block = how == volatile_ ? lab::cpu::this_block() : lab::cpu::observed_block;
+  if (!block) [[likely]]
     return;
-  }
-  if (block->checking() || block->counting() || how == volatile_)
+  if (!block->checking() || !block->on_stack(address))
     observe(*block, address, bytes, write, how, return_address);
+  else if (block->warpgroups().watches(block->self().warp))
+    touch_register(*block, address, bytes, write, lab::cpu::caller(return_address));
 }
 
 }  // namespace
