@@ -149,7 +149,7 @@ told=$(grep -l '^seen: told' stages/*/exercises/*.exercise | head -1); take "$(i
 is "a number that is wrong" "$(n=$n say=$((right + 1)) ex predict)" "not right; make hint helps."
 has "a number that is right" "$(n=$n say=$right ex predict)" "right."
 take "$(index | grep '|accumulators-become-an-operand|')"
-is "one of two numbers in one" "$(n=$n say=$((right - 1)) ex predict)" "1 of 2 right; try again, or look with make try."
+is "one of two numbers in one" "$(n=$n say=$((right - 1)) ex predict)" "1 of 2 right, the first; try again, or look with make try."
 is "none of them, and no octal number" "$(n=$n say=0${right%??}9 ex predict)" "0 of 2 right; try again, or look with make try."
 take "$(index | grep "$told")"
 echo "$number sai" >> work/state.txt  # cut short, as by a full disk

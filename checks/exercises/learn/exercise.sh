@@ -145,7 +145,7 @@ predict() {
   if [ "$said$finished$gave_up" = 000 ] && [ -s "$tmp/near" ]; then
     grep 'your rule marks' "$tmp/near"; echo "After a second rule that is not right you see a map."
   else cat "$tmp/near"; fi
-  if [ "$asked_parts" -gt 1 ]; then how="$right_parts of $asked_parts right"; else how="not right"; fi
+  if [ "$asked_parts" -gt 1 ]; then how="$right_parts of $asked_parts right$which"; else how="not right"; fi
   [ "$kind" = predict ] && echo "$how; make hint helps." || echo "$how; try again, or look with make try."
 }  # a wrong prediction is an answer, and no error of make's
 

@@ -295,7 +295,7 @@ built_for_prediction() {  # sets at, where what is asked was built
 # SAY [BUILT [NEAR]]: sets holds, and right_parts and asked_parts; $tmp/measured, shown once it is right or given up, and $tmp/near, shown before. Of
 # NEAR, what is judged of the same launches, a line each: $tmp/accepted has what holds.
 judge() {
-  : > "$tmp/measured"; : > "$tmp/near"; rm -f "$tmp/accepted"; holds= right_parts=0 asked_parts=1
+  : > "$tmp/measured"; : > "$tmp/near"; rm -f "$tmp/accepted"; holds= right_parts=0 asked_parts=1 which=
   # What needs no build comes first.
   case $predict in
     mask) case $1 in *[!A-Za-z0-9_\ +*/%\&\|^\<\>=!~?:\(\)-]*)
@@ -311,7 +311,9 @@ judge() {
     [ "$1" -ne "$right" ] || holds=1 right_parts=1
     parts=$(get parts)  # two numbers in one: this many times the first, plus the second. To the shell 012 would be octal
     [ -z "$parts" ] || {
-      asked_parts=2 right_parts=$(expr \( "$1" / $parts = "$right" / $parts \) + \( "$1" % $parts = "$right" % $parts \))
+      first=$(expr "$1" / $parts = "$right" / $parts) second=$(expr "$1" % $parts = "$right" % $parts)
+      asked_parts=2 right_parts=$((first + second))
+      case $first$second in 10) which=", the first" ;; 01) which=", the second" ;; esac
     }
     return
   fi
