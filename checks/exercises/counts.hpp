@@ -11,8 +11,8 @@ namespace lab {
 class WordCounter final : public ExecWatcher {
  public:
   void see(const ExecEvent& e) override;
-  // What it has seen, and what the launch's report has counted, of all its blocks together: "WORD COUNT"; and "most WORD FILE:LINE"
-  // for the line that most of it comes from, unless two share that.
+  // The events seen and the report's counters, of all blocks together: "WORD COUNT"; and "most WORD FILE:LINE" for the line
+  // that most of them come from, unless two share that.
   void print(const ExecReport& report);
   std::map<std::string, long> counts = {{"barriers", 0}, {"phases", 0}};
 };

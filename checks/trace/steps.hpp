@@ -20,7 +20,7 @@
 
 namespace lab::trace {
 
-// What a warp does for some steps.
+// One activity of a warp, over some steps.
 struct Slice {
   std::uint32_t block = 0;
   int warp = 0;

@@ -292,7 +292,7 @@ built_for_prediction() {  # sets at, where what is asked was built
   source=$tmp/predicted is_built= with_signatures=; : > "$tmp/says"; compiles; unset with_signatures
   [ ! -s "$tmp/says" ] || fail "what was handed out does not build: $(cat "$tmp/says")"
 }
-# SAY [BUILT [NEAR]]: sets holds, and right_parts and asked_parts; $tmp/measured, shown once it is right or given up, and $tmp/near, shown before. Of
+# SAY [BUILT [NEAR]]: sets holds, right_parts, asked_parts, and which of two is right; $tmp/measured, shown once it is right or given up, and $tmp/near, shown before. Of
 # NEAR, what is judged of the same launches, a line each: $tmp/accepted has what holds.
 judge() {
   : > "$tmp/measured"; : > "$tmp/near"; rm -f "$tmp/accepted"; holds= right_parts=0 asked_parts=1 which=
