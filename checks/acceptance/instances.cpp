@@ -21,7 +21,7 @@ namespace {
 constexpr int STEP = 64, STEPS = 18;  // lengths: multiples of STEP
 constexpr int SHORT_OF = 14;          // and lengths that end this number of rows earlier
 constexpr int FEW_STEPS = 2;          // of problems with many heads
-// 135 blocks fill an H200, and under a causal mask twice as many (fills_a_gpu of v2d, v3a, b3).
+// 135 blocks fill an H200, and under a causal mask twice as many (fills_a_gpu of b3).
 constexpr int HEADS[] = {1, 135, 270};
 constexpr int MULTIPROCESSORS[] = {1, 132};
 

@@ -1,7 +1,6 @@
 // V2d: ldmatrix, and an XOR swizzle instead of padding. One ldmatrix.x4 fills two B operands (with .trans for V, whose
 // rows lie the other way). It reads rows of 16 bytes, eight at a time, which must lie in eight different groups of
-// banks: chunk c of row r is stored at place c ^ (r % 8). K and V share a ring of slots. Short grids get half the rows
-// per warp.
+// banks: chunk c of row r is stored at place c ^ (r % 8). K and V share a ring of slots.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
@@ -22,24 +21,25 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;  // rows of a tensor core's tile
-constexpr int N = 64;       // keys per tile
+constexpr int STRIPE = 16;              // rows of a tensor core's tile
+constexpr int STRIPES = 2;              // of a warp
+constexpr int ROWS = STRIPES * STRIPE;  // query rows of a warp
+constexpr int M = WARPS * ROWS;         // query rows per block
+constexpr int N = 64;                   // keys per tile
 
 constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27: its rounding error, at most 4, is in all weights' exponents
 
-template <int D, int ROWS>  // query rows of a warp: one stripe or two
+template <int D>
 struct Tile {
-  static constexpr int M = WARPS * ROWS;                      // query rows per block
-  static constexpr int SLOTS = D == 64 ? 3 : 2;               // tiles of K and V in shared memory
-  static constexpr bool KEEPS_Q = D == 64 || ROWS == STRIPE;  // in registers; else its fragments are read per tile
+  static constexpr int SLOTS = D == 64 ? 3 : 2;  // tiles of K and V in shared memory
+  static constexpr bool KEEPS_Q = D == 64;       // in registers; else its fragments are read per tile
 };
 
 // --- shared memory ---------------------------------------------------------------------------------------
-template <int D, int ROWS>
-struct Smem : Tile<D, ROWS> {  // no padding: rows are swizzled
-  using Tile<D, ROWS>::M, Tile<D, ROWS>::SLOTS;
-  alignas(16) half Q[M][D];  // takes the output at the end
-  alignas(16) half K[SLOTS][N][D], V[SLOTS][N][D];
+template <int D>
+struct Smem : Tile<D> {
+  using Tile<D>::SLOTS;
+  alignas(16) half Q[M][D], K[SLOTS][N][D], V[SLOTS][N][D];  // Q takes the output at the end
 };
 
 // Where column c of row r lies in such a tile.
@@ -48,14 +48,14 @@ __device__ half* swizzled(half (&tile)[R][D], unsigned r, unsigned c) {
   return &tile[r][(c / 8 ^ r % 8) * 8 + c % 8];
 }
 
-template <int D, int ROWS>
+template <int D>
 __global__ void __launch_bounds__(THREADS, 2)
     attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
               half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
-  constexpr int M = Tile<D, ROWS>::M, SLOTS = Tile<D, ROWS>::SLOTS, STRIPES = ROWS / STRIPE;
-  constexpr bool KEEPS_Q = Tile<D, ROWS>::KEEPS_Q;
+  constexpr int SLOTS = Tile<D>::SLOTS;
+  constexpr bool KEEPS_Q = Tile<D>::KEEPS_Q;
   extern __shared__ __align__(16) unsigned char shared[];
-  Smem<D, ROWS>& smem = *reinterpret_cast<Smem<D, ROWS>*>(shared);
+  Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int q0 = blockIdx.x * M;  // first query row of this block
@@ -64,26 +64,21 @@ __global__ void __launch_bounds__(THREADS, 2)
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
 
-  // Queues the copies of tile t of K and V into its slot, as one group. Rows from `keys` on, which no query of this
-  // block sees, become zeros; of a tile past them nothing is copied.
+  // Queues the copies of tile t of K and V, as one group. Rows from `keys` on, which no query of this block sees, become
+  // zeros; of a tile past them nothing is copied.
   const auto issue_tile = [&](int t) {
     const auto copy = [&](half(&to)[N][D], const half* from) {
-      // Rows a multiple of 8 apart are swizzled alike: all places are one base and constants.
-      constexpr int STEP = THREADS / (D / 8);  // rows that the block copies at a time
-      static_assert(STEP % 8 == 0);
+      static_assert(THREADS / (D / 8) % 8 == 0, "rows 8 apart are swizzled alike");
       const int first = threadIdx.x / (D / 8), c = threadIdx.x % (D / 8) * 8;
-      half* const place = swizzled(to, first, c);
-      if ((t + 1) * N <= keys) {  // a whole tile needs no test per row
+      half* const place = swizzled(to, first, c);  // the other rows' lie at constants from it
+      if ((t + 1) * N <= keys) {                   // a whole tile needs no test per row
         from += (t * N + first) * D + c;
-#pragma unroll
-        for (int n = 0; n < N; n += STEP) __pipeline_memcpy_async(place + n * D, from + n * D, 16);
-      } else {
-#pragma unroll
-        for (int n = 0; n < N; n += STEP) {
+        for (int n = 0; n < N; n += THREADS / (D / 8)) __pipeline_memcpy_async(place + n * D, from + n * D, 16);
+      } else
+        for (int n = 0; n < N; n += THREADS / (D / 8)) {
           const int key = t * N + first + n;
           __pipeline_memcpy_async(place + n * D, from + (key < keys ? key * D + c : 0), 16, key < keys ? 0 : 16);
         }
-      }
     };
     if (t < tiles) copy(smem.K[t % SLOTS], k), copy(smem.V[t % SLOTS], v);
     __pipeline_commit();  // also when empty: the waits below count groups
@@ -94,7 +89,6 @@ __global__ void __launch_bounds__(THREADS, 2)
   const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
   // Of a huge row: a power of two at or above scale_log2, whose product with the maximum is exact.
   const float power = __uint_as_float((__float_as_uint(scale_log2) + 0x7FFFFF) & 0x7F800000);
-#pragma unroll
   for (int i = 0; i < M; i += THREADS / (D / 8)) {
     const int r = i + threadIdx.x / (D / 8), c = threadIdx.x % (D / 8) * 8;
     copy8(swizzled(smem.Q, r, c), q + std::size_t(q0 + r) * D + c, q0 + r < S);
@@ -127,12 +121,10 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int kk = 0; kk < D / 16; ++kk) {
       for (int i = 0; i < STRIPES && !KEEPS_Q; ++i) load_q(a_q[i][0], i, kk);
       for (int n = 0; n < N; n += 16) {
-        unsigned b0[2], b1[2];
-        ptx::ldmatrix_x4(b0, b1, swizzled(K, n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8));
-        for (int i = 0; i < STRIPES; ++i) {
-          ptx::mma_m16n8k16(s[i][n / 8], a_q[i][KEEPS_Q ? kk : 0], b0);
-          ptx::mma_m16n8k16(s[i][n / 8 + 1], a_q[i][KEEPS_Q ? kk : 0], b1);
-        }
+        unsigned b[2][2];
+        ptx::ldmatrix_x4(b[0], b[1], swizzled(K, n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8));
+        for (int i = 0; i < STRIPES; ++i)
+          for (int j = 0; j < 2; ++j) ptx::mma_m16n8k16(s[i][n / 8 + j], a_q[i][KEEPS_Q ? kk : 0], b[j]);
       }
     }
 
@@ -189,12 +181,10 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int n = 0; n < N; n += 16)
 #pragma unroll
       for (int d = 0; d < D; d += 16) {
-        unsigned b0[2], b1[2];
-        ptx::ldmatrix_x4_trans(b0, b1, swizzled(V, n + lane % 16, d + lane / 16 * 8));
-        for (int i = 0; i < STRIPES; ++i) {
-          ptx::mma_m16n8k16(o[i][d / 8], p[i][n / 16], b0);
-          ptx::mma_m16n8k16(o[i][d / 8 + 1], p[i][n / 16], b1);
-        }
+        unsigned b[2][2];
+        ptx::ldmatrix_x4_trans(b[0], b[1], swizzled(V, n + lane % 16, d + lane / 16 * 8));
+        for (int i = 0; i < STRIPES; ++i)
+          for (int j = 0; j < 2; ++j) ptx::mma_m16n8k16(o[i][d / 8 + j], p[i][n / 16], b[j]);
       }
   }
 
@@ -218,24 +208,15 @@ __global__ void __launch_bounds__(THREADS, 2)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-template <int D, int ROWS>
+template <int D>
 cudaError_t launch(const AttentionArgs& a) {
-  constexpr int BYTES = sizeof(Smem<D, ROWS>);
+  constexpr int BYTES = sizeof(Smem<D>);
   static_assert(BYTES <= 99 * 1024, "what sm_89 gives a block");
-  if (const cudaError_t error =
-          cudaFuncSetAttribute(attention<D, ROWS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  if (const cudaError_t error = cudaFuncSetAttribute(attention<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
-  const dim3 grid(ceil_div(a.shape.S, Tile<D, ROWS>::M), a.shape.H, a.shape.B);
-  attention<D, ROWS>
-      <<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
+  attention<D><<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
   return cudaGetLastError();
-}
-
-// How many rows a warp should take: 32 halve the loads per product, 16 make twice the blocks. Whether blocks with 32 are more
-// than an H200's 132 SMs; twice that under a causal mask, where many finish early.
-bool fills_a_gpu(const Shape& shape, int warps) {
-  const double blocks = double(ceil_div(shape.S, 32 * warps)) * shape.H * shape.B;
-  return blocks > (shape.causal ? 264 : 132);
 }
 
 }  // namespace
@@ -244,6 +225,5 @@ cudaError_t attention(const half* q, const half* k, const half* v, half* out, in
                       int causal, void*, cudaStream_t stream) {
   const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
   if (const cudaError_t error = check(args)) return error;
-  if (fills_a_gpu(args.shape, WARPS)) return D == 64 ? launch<64, 32>(args) : launch<128, 32>(args);
-  return D == 64 ? launch<64, 16>(args) : launch<128, 16>(args);
+  return D == 64 ? launch<64>(args) : launch<128>(args);
 }

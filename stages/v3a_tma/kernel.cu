@@ -9,7 +9,8 @@
 #include <cfloat>
 
 #include "common/attention.hpp"
-#include "common/hopper/encode_tiled.hpp"
+#include "common/hopper/head_map.hpp"
+#include "common/hopper/swizzle.cuh"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/mma.cuh"
@@ -23,45 +24,40 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;  // rows of a tensor core's tile
-constexpr int N = 64;       // keys per tile
-constexpr int SLAB = 64;    // columns of a row that a swizzle of 128 bytes spans
+constexpr int STRIPE = 16;              // rows of a tensor core's tile
+constexpr int STRIPES = 2;              // of a warp
+constexpr int ROWS = STRIPES * STRIPE;  // query rows of a warp
+constexpr int M = WARPS * ROWS;         // query rows per block
+constexpr int N = 64;                   // keys per tile
 
 constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27: its rounding error, at most 4, is in all weights' exponents
 
-template <int D, int ROWS>  // query rows of a warp: one stripe or two
+template <int D>
 struct Tile {
-  static constexpr int M = WARPS * ROWS;                      // query rows per block
-  static constexpr int SLOTS = D == 64 ? 3 : 2;               // tiles of K and V in shared memory
-  static constexpr bool KEEPS_Q = D == 64 || ROWS == STRIPE;  // in registers; else its fragments are read per tile
+  static constexpr int SLOTS = D == 64 ? 3 : 2;  // tiles of K and V in shared memory
+  static constexpr bool KEEPS_Q = D == 64;       // in registers; else its fragments are read per tile
 };
 
 // --- shared memory ---------------------------------------------------------------------------------------
 // Tiles lie as the copy engine leaves them: in slabs of 64 columns, swizzled. The swizzle goes by the address, with a
 // period of 1024 bytes, so every tile starts on 1024.
-template <int D, int ROWS>
-struct Smem : Tile<D, ROWS> {
-  using Tile<D, ROWS>::M, Tile<D, ROWS>::SLOTS;
+template <int D>
+struct Smem : Tile<D> {
+  using Tile<D>::SLOTS;
   alignas(1024) half Q[D / SLAB][M][SLAB];  // swizzled, as K and V; takes the output at the end
   alignas(1024) half K[SLOTS][D / SLAB][N][SLAB];
   alignas(1024) half V[SLOTS][D / SLAB][N][SLAB];
   ptx::MBarrier q_full, full[SLOTS], empty[SLOTS];  // of Q; of each slot
 };
 
-// Where column c of row r lies in such a tile.
-template <int SLABS, int ROWS>
-__device__ __forceinline__ half* swizzled(half (&tile)[SLABS][ROWS][SLAB], int r, int c) {
-  return &tile[c / SLAB][r][((c / 8 ^ r) % 8) * 8 + c % 8];
-}
-
-template <int D, int ROWS>
+template <int D>
 __global__ void __launch_bounds__(THREADS, 2)
     attention(const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
               const __grid_constant__ CUtensorMap v, half* __restrict__ out, int H, int S, float scale, bool causal) {
-  constexpr int M = Tile<D, ROWS>::M, SLOTS = Tile<D, ROWS>::SLOTS, STRIPES = ROWS / STRIPE;
-  constexpr bool KEEPS_Q = Tile<D, ROWS>::KEEPS_Q;
+  constexpr int SLOTS = Tile<D>::SLOTS;
+  constexpr bool KEEPS_Q = Tile<D>::KEEPS_Q;
   extern __shared__ __align__(1024) unsigned char shared[];
-  Smem<D, ROWS>& smem = *reinterpret_cast<Smem<D, ROWS>*>(shared);
+  Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int q0 = blockIdx.x * M;  // first query row of this block
@@ -80,8 +76,9 @@ __global__ void __launch_bounds__(THREADS, 2)
   };
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1);
-    for (int slot = 0; slot < SLOTS; ++slot)
+    for (int slot = 0; slot < SLOTS; ++slot) {
       ptx::mbarrier_init(smem.full[slot], 1), ptx::mbarrier_init(smem.empty[slot], WARPS);
+    }
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
@@ -121,16 +118,14 @@ __global__ void __launch_bounds__(THREADS, 2)
 
     // Scores: 16 keys and 16 columns at a time, for all stripes of the warp.
     float s[STRIPES][N / 8][4] = {};  // [16 rows][N keys] each
-#pragma unroll(KEEPS_Q ? D / 16 : 4)  // all 8 steps would take more than 255 registers
+#pragma unroll
     for (int kk = 0; kk < D / 16; ++kk) {
       for (int i = 0; i < STRIPES && !KEEPS_Q; ++i) load_q(a_q[i][0], i, kk);
       for (int n = 0; n < N; n += 16) {  // n rows further on the swizzle is the same
-        unsigned b0[2], b1[2];
-        ptx::ldmatrix_x4(b0, b1, swizzled(K, lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8) + n * SLAB);
-        for (int i = 0; i < STRIPES; ++i) {
-          ptx::mma_m16n8k16(s[i][n / 8], a_q[i][KEEPS_Q ? kk : 0], b0);
-          ptx::mma_m16n8k16(s[i][n / 8 + 1], a_q[i][KEEPS_Q ? kk : 0], b1);
-        }
+        unsigned b[2][2];
+        ptx::ldmatrix_x4(b[0], b[1], swizzled(K, lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8) + n * SLAB);
+        for (int i = 0; i < STRIPES; ++i)
+          for (int j = 0; j < 2; ++j) ptx::mma_m16n8k16(s[i][n / 8 + j], a_q[i][KEEPS_Q ? kk : 0], b[j]);
       }
     }
 
@@ -187,12 +182,10 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int n = 0; n < N; n += 16)
 #pragma unroll
       for (int d = 0; d < D; d += 16) {
-        unsigned b0[2], b1[2];
-        ptx::ldmatrix_x4_trans(b0, b1, swizzled(V, lane % 16, d + lane / 16 * 8) + n * SLAB);
-        for (int i = 0; i < STRIPES; ++i) {
-          ptx::mma_m16n8k16(o[i][d / 8], p[i][n / 16], b0);
-          ptx::mma_m16n8k16(o[i][d / 8 + 1], p[i][n / 16], b1);
-        }
+        unsigned b[2][2];
+        ptx::ldmatrix_x4_trans(b[0], b[1], swizzled(V, lane % 16, d + lane / 16 * 8) + n * SLAB);
+        for (int i = 0; i < STRIPES; ++i)
+          for (int j = 0; j < 2; ++j) ptx::mma_m16n8k16(o[i][d / 8 + j], p[i][n / 16], b[j]);
       }
     __syncwarp();
     if (lane == 0) ptx::mbarrier_arrive(smem.empty[t % SLOTS]);
@@ -206,6 +199,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
       const int r = first_row + i * STRIPE + quad_row + 8 * h;
+#pragma unroll
       for (int d = 0; d < D / 8; ++d)
         store2(swizzled(smem.Q, r, 8 * d + first_column), o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
@@ -217,43 +211,18 @@ __global__ void __launch_bounds__(THREADS, 2)
   }
 }
 
-// --- tensor map ------------------------------------------------------------------------------------------
-// The map of a [B, H, S, D] tensor in boxes of `rows` rows (at most 256) of one head. The copy engine sees
-// [head][slab][row][column], and a box arrives as [D / 64][rows][64], swizzled, from (0, first row, 0, head of all
-// batches' heads). A head is an index of its own, so rows from S on arrive as zeros and not as the next head's.
-cudaError_t head_map(CUtensorMap& map, const half* tensor, const Shape& shape, int rows) {
-  const cuuint64_t S = shape.S, D = shape.D, heads = cuuint64_t(shape.B) * shape.H;
-  const cuuint64_t size[] = {SLAB, S, D / SLAB, heads};      // column, row, slab, head: the innermost first
-  const cuuint64_t stride[] = {D * 2, SLAB * 2, S * D * 2};  // bytes from one row, slab, head to the next
-  const cuuint32_t box[] = {SLAB, cuuint32_t(rows), cuuint32_t(D / SLAB), 1};
-  const cuuint32_t step[] = {1, 1, 1, 1};  // every element
-  return encode_tiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, const_cast<half*>(tensor), size, stride, box, step,
-                      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-}
-
 // --- launcher --------------------------------------------------------------------------------------------
-template <int D, int ROWS>
+template <int D>
 cudaError_t launch(const AttentionArgs& a) {
-  constexpr int M = Tile<D, ROWS>::M, BYTES = sizeof(Smem<D, ROWS>);
+  constexpr int BYTES = sizeof(Smem<D>);
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
-  CUtensorMap q, k, v;
-  if (const cudaError_t error = head_map(q, a.q, a.shape, M)) return error;
-  if (const cudaError_t error = head_map(k, a.k, a.shape, N)) return error;
-  if (const cudaError_t error = head_map(v, a.v, a.shape, N)) return error;
-  if (const cudaError_t error =
-          cudaFuncSetAttribute(attention<D, ROWS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  CUtensorMap q, k, v;  // in boxes of M, N and N rows of one head
+  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}})) return error;
+  if (const cudaError_t error = cudaFuncSetAttribute(attention<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
-  attention<D, ROWS><<<grid, THREADS, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  attention<D><<<grid, THREADS, BYTES, a.stream>>>(q, k, v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
   return cudaGetLastError();
-}
-
-// How many rows a warp should take: 32 halve the loads per product, 16 make twice the blocks. Whether blocks with 32 are more
-// than an H200's 132 SMs; twice that under a causal mask, where many finish early.
-bool fills_a_gpu(const Shape& shape, int warps) {
-  const double blocks = double(ceil_div(shape.S, 32 * warps)) * shape.H * shape.B;
-  return blocks > (shape.causal ? 264 : 132);
 }
 
 }  // namespace
@@ -262,6 +231,5 @@ cudaError_t attention(const half* q, const half* k, const half* v, half* out, in
                       int causal, void*, cudaStream_t stream) {
   const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
   if (const cudaError_t error = check(args)) return error;
-  if (fills_a_gpu(args.shape, WARPS)) return D == 64 ? launch<64, 32>(args) : launch<128, 32>(args);
-  return D == 64 ? launch<64, 16>(args) : launch<128, 16>(args);
+  return D == 64 ? launch<64>(args) : launch<128>(args);
 }

@@ -13,8 +13,8 @@ Part eight_cycles(const Shape& shape, const char* piece) {
 
 std::vector<Part> look() {
   const Trial t = run_trial(MISSION);
-  return {eight_cycles(SMALL, "ptx::ldmatrix_x4(b0, b1, swizzled(K"),
-          eight_cycles(SMALL, "ptx::ldmatrix_x4_trans(b0, b1, swizzled(V"),
+  return {eight_cycles(SMALL, "ptx::ldmatrix_x4(b[0], b[1], swizzled(K"),
+          eight_cycles(SMALL, "ptx::ldmatrix_x4_trans(b[0], b[1], swizzled(V"),
           eight_cycles(SMALL, "ptx::ldmatrix_x4(a, swizzled(smem.Q"),
-          eight_cycles(WIDE, "ptx::ldmatrix_x4(b0, b1, swizzled(K"), still_right(t, "with either swizzle")};
+          eight_cycles(WIDE, "ptx::ldmatrix_x4(b[0], b[1], swizzled(K"), still_right(t, "with either swizzle")};
 }

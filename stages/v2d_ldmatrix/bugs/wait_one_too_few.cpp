@@ -8,7 +8,7 @@ constexpr Shape SMALL{1, 1, 256, 64, false};
 std::vector<Part> look() {
   std::vector<Part> parts = {
       checker_reports(SMALL, {Finding::Kind::before_wait, "__pipeline_memcpy_async(place + n * D, from + n",
-                              "ptx::ldmatrix_x4(b0, b1, swizzled(K"}),
+                              "ptx::ldmatrix_x4(b[0], b[1], swizzled(K"}),
       schedules_differ(SMALL)};
   if (!can_schedule()) return parts;
   ExecOptions late;

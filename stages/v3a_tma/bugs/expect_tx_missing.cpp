@@ -10,7 +10,7 @@ std::vector<Part> look() {
                                           .line = "ptx::mbarrier_wait(smem.full",
                                           .copies = {Copies::at_issue}}),
                              checker_reports(TWO_TILES, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.K",
-                                                         "ptx::ldmatrix_x4(b0, b1, swizzled(K"})};
+                                                         "ptx::ldmatrix_x4(b[0], b[1], swizzled(K"})};
   if (!can_schedule()) return parts;
   ExecOptions late;
   late.copies = Copies::at_wait;

@@ -23,7 +23,7 @@ std::vector<Part> look() {
                                             .copies = {Copies::at_issue}}),
                              checker_reports(RAGGED, {Finding::Kind::mbarrier, "", "ptx::tma_load_4d(smem.K"}),
                              checker_reports(RAGGED, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.V",
-                                                      "ptx::ldmatrix_x4_trans(b0, b1, swizzled(V"}),
+                                                      "ptx::ldmatrix_x4_trans(b[0], b[1], swizzled(V"}),
                              still_right(whole, "where S is a multiple of 64")};
   if (!can_schedule()) return parts;
   parts.push_back(schedules_differ(RAGGED));

@@ -12,9 +12,9 @@ std::vector<Part> look() {
                                               .line = "ptx::mbarrier_wait(smem.full",
                                               .copies = {Copies::at_issue}}),
                              checker_reports(TWO_LAPS, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.K",
-                                                        "ptx::ldmatrix_x4(b0, b1, swizzled(K"}),
+                                                        "ptx::ldmatrix_x4(b[0], b[1], swizzled(K"}),
                              checker_reports(TWO_LAPS, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.V",
-                                                        "ptx::ldmatrix_x4_trans(b0, b1, swizzled(V"})};
+                                                        "ptx::ldmatrix_x4_trans(b[0], b[1], swizzled(V"})};
   if (!can_schedule()) return parts;
   parts.push_back(schedules_differ(TWO_LAPS));
   ExecOptions late;
