@@ -1,5 +1,5 @@
 // Programmatic dependent launch: a kernel may start before the one before it in the stream has ended; sm_90. (PTX ISA,
-// "griddepcontrol".) Asked for by cudaLaunchAttributeProgrammaticStreamSerialization.
+// "griddepcontrol".) Such a kernel is started by start_early().
 //
 //   Whatever the kernel before wrote may be read, and whatever it reads be written, only after grid_dependency_wait():
 //   that returns when the kernel before has ended and its writes can be seen.
@@ -24,3 +24,17 @@ __device__ __forceinline__ void launch_dependents() {
 }
 
 }  // namespace lab::ptx
+
+namespace lab {
+
+// <<<grid, threads, bytes, stream>>> of a kernel that may run before the one before it has ended.
+template <class... Parameters, class... Arguments>
+void start_early(void (*kernel)(Parameters...), dim3 grid, int threads, int bytes, cudaStream_t stream,
+                 Arguments... arguments) {
+  cudaLaunchAttribute early{cudaLaunchAttributeProgrammaticStreamSerialization, {}};
+  early.val.programmaticStreamSerializationAllowed = 1;
+  const cudaLaunchConfig_t config{grid, dim3(threads), std::size_t(bytes), stream, &early, 1};
+  cudaLaunchKernelEx(&config, kernel, arguments...);  // an error stays for cudaGetLastError()
+}
+
+}  // namespace lab

@@ -371,28 +371,17 @@ cudaError_t launch(const BackwardArgs& a) {
   const int together = std::clamp(BLOCKS_TOGETHER<D> / key_blocks, 1, heads);
   const Workspace w = parts_of<D>(a.workspace, a.shape);
   CUtensorMap q, k, v, dout;
-  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}}))
-    return error;
-  if (const cudaError_t error = cudaFuncSetAttribute(gradients<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
-    return error;
-  cudaLaunchAttribute early[1];  // may start before the kernel before has ended
-  early[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early[0].val.programmaticStreamSerializationAllowed = 1;
-  const auto config = [&](dim3 grid, int threads, int bytes) {  // of <<<grid, threads, bytes, stream>>>
-    return cudaLaunchConfig_t{grid, dim3(threads), std::size_t(bytes), a.stream, early, 1};
-  };
-  cudaLaunchConfig_t how = config(dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0);
-  if (const cudaError_t error =
-          cudaLaunchKernelEx(&how, row_terms<M, D>, w.out, a.dout, a.v, w.L, w.terms, w.bounds, w.dq_sum, S))
-    return error;
-  how = config(dim3(together * w.parts, key_blocks, ceil_div(heads, together)), THREADS, BYTES);
-  if (const cudaError_t error =
-          cudaLaunchKernelEx(&how, gradients<D>, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, a.dk, a.dv,
-                             w.dk_parts, w.dv_parts, w.parts, heads, S, a.scale, causal))
-    return error;
-  how = config(dim3(heads, tiles * SUM_BLOCKS, w.parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0);
-  return cudaLaunchKernelEx(&how, round_sums<D>, w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, w.parts,
-                            heads, S, a.scale, causal);
+  cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}});
+  if (!error) error = cudaFuncSetAttribute(gradients<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
+  if (error) return error;
+  start_early(row_terms<M, D>, dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0, a.stream, w.out, a.dout, a.v, w.L,
+              w.terms, w.bounds, w.dq_sum, S);
+  start_early(gradients<D>, dim3(together * w.parts, key_blocks, ceil_div(heads, together)), THREADS, BYTES, a.stream,
+              q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, a.dk, a.dv, w.dk_parts, w.dv_parts, w.parts, heads,
+              S, a.scale, causal);
+  start_early(round_sums<D>, dim3(heads, tiles * SUM_BLOCKS, w.parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0, a.stream,
+              w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, w.parts, heads, S, a.scale, causal);
+  return cudaGetLastError();
 }
 
 }  // namespace

@@ -367,6 +367,8 @@ struct Workspace {
   float* units;                // [B, H]
   float* dq_sum;               // [B, H, tiles, M * D]; apart: [key blocks] of these
   unsigned* turns;             // [B, H, tiles]: how many blocks have added; a query block has those of its first tile
+  bool apart;                  // whether parts of dQ are stored apart
+  int parts;                   // blocks that share the queries of a key block
   float *dk_parts, *dv_parts;  // [parts][B, H, tiles, M * D] each, where parts is more than 1
   std::size_t end;
 };
@@ -383,46 +385,40 @@ Workspace parts_of(const void* workspace, const Shape& s) {
           parts.take<float>(heads),
           parts.take<float>(elements * (small ? key_blocks : 1)),
           parts.take<unsigned>(heads * tiles),
+          small > 0,
+          int(std::max<std::size_t>(small, 1)),
           parts.take<float>(of_parts),
           parts.take<float>(of_parts),
           parts.end()};
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
+int count_multiprocessors() {
+  int device = 0, count = 0;
+  cudaGetDevice(&device), cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  return count;
+}
+
 template <int D>
 cudaError_t launch(const BackwardArgs& a) {
   constexpr int M = ::M<D>, BYTES = sizeof(Smem<D>);
   static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   const auto [B, H, S, _, causal] = a.shape;
   const int heads = B * H, key_blocks = ceil_div(S, N), tiles = key_blocks * BLOCK_TILES<D>;
-  const int small = small_parts(key_blocks, heads, tiles), parts = std::max(small, 1);
-  int device = 0, multiprocessors = 0;
-  cudaGetDevice(&device), cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  const Schedule schedule = schedule_of(key_blocks, heads, causal, !small, multiprocessors);
   const Workspace w = parts_of(a.workspace, a.shape);
+  const Schedule schedule = schedule_of(key_blocks, heads, causal, !w.apart, count_multiprocessors());
   CUtensorMap q, k, v, dout;
-  if (const cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}}))
-    return error;
-  if (const cudaError_t error = cudaFuncSetAttribute(gradients<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
-    return error;
-  cudaLaunchAttribute early[1];  // may start before the kernel before has ended
-  early[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early[0].val.programmaticStreamSerializationAllowed = 1;
-  const auto config = [&](dim3 grid, int threads, int bytes) {  // of <<<grid, threads, bytes, stream>>>
-    return cudaLaunchConfig_t{grid, dim3(threads), std::size_t(bytes), a.stream, early, 1};
-  };
-  cudaLaunchConfig_t how = config(dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0);
-  if (const cudaError_t error =
-          cudaLaunchKernelEx(&how, row_terms<M, D>, w.out, a.dout, a.v, w.L, w.terms, w.bounds, w.turns, S))
-    return error;
-  how = config(dim3(key_blocks * schedule.together * parts, ceil_div(heads, schedule.together)), THREADS, BYTES);
-  if (const cudaError_t error =
-          cudaLaunchKernelEx(&how, gradients<D>, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk,
-                             a.dv, w.dk_parts, w.dv_parts, parts, small > 0, schedule, heads, S, a.scale))
-    return error;
-  how = config(dim3(heads, tiles * SUM_BLOCKS, parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0);
-  return cudaLaunchKernelEx(&how, round_sums<D>, w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, parts,
-                            small > 0, heads, S, a.scale, causal);
+  cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}});
+  if (!error) error = cudaFuncSetAttribute(gradients<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
+  if (error) return error;
+  start_early(row_terms<M, D>, dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0, a.stream, w.out, a.dout, a.v, w.L,
+              w.terms, w.bounds, w.turns, S);
+  start_early(gradients<D>, dim3(key_blocks * schedule.together * w.parts, ceil_div(heads, schedule.together)), THREADS,
+              BYTES, a.stream, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk, a.dv, w.dk_parts,
+              w.dv_parts, w.parts, w.apart, schedule, heads, S, a.scale);
+  start_early(round_sums<D>, dim3(heads, tiles * SUM_BLOCKS, w.parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0, a.stream,
+              w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, w.parts, w.apart, heads, S, a.scale, causal);
+  return cudaGetLastError();
 }
 
 }  // namespace
