@@ -134,7 +134,7 @@ def in_flight(p):
     p.axis(0.85, 7.0, 1080, range(0, 1001, 100), 0.3, 5.2, "step (an order of events, not a time)")
     for top, stage, title, slots, end in (
         (0.15, "v2c8", "one slot each; a copy starts when all warps have read the tile before", 1, 1080),
-        (2.0, "v2d", "a ring of slots; a copy starts two tiles ahead", 3, 455),
+        (2.0, "v2d", "a ring of slots; a copy starts two tiles ahead", 3, 739),
     ):
         track = [(row["what"], int(row["begin"]), int(row["end"])) for row in recorded.rows("steps.csv", stage=stage, warp="0")]
         at = lambda step: 0.85 + 7.0 * step / 1080

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <mutex>
 #include <set>
+#include <string_view>
 
 #include "common/cpu/cuda_intrinsics.h"
 #include "common/cpu/plain_launch.h"
@@ -92,6 +93,8 @@ const char* instance(const char* kernel, const char* function) {
     const auto end = at == std::string::npos ? at : with.find_first_of(";]", at);
     text += end == std::string::npos ? word : with.substr(at + word.size() + 3, end - at - word.size() - 3);
   }
+  constexpr std::string_view NAMELESS = "{anonymous}::";  // of a kernel that is itself a template's argument
+  for (std::size_t at; (at = text.find(NAMELESS)) != text.npos;) text.erase(at, NAMELESS.size());
   const std::scoped_lock lock(mutex);
   return kept.insert(text).first->c_str();
 }

@@ -28,9 +28,8 @@ __device__ __forceinline__ void launch_dependents() {
 namespace lab {
 
 // <<<grid, threads, bytes, stream>>> of a kernel that may run before the one before it has ended.
-template <class... Parameters, class... Arguments>
-void start_early(void (*kernel)(Parameters...), dim3 grid, int threads, int bytes, cudaStream_t stream,
-                 Arguments... arguments) {
+template <auto kernel, class... Arguments>
+void start_early(dim3 grid, int threads, int bytes, cudaStream_t stream, Arguments... arguments) {
   cudaLaunchAttribute early{cudaLaunchAttributeProgrammaticStreamSerialization, {}};
   early.val.programmaticStreamSerializationAllowed = 1;
   const cudaLaunchConfig_t config{grid, dim3(threads), std::size_t(bytes), stream, &early, 1};

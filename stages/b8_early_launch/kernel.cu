@@ -63,6 +63,7 @@ struct Smem {
   ptx::MBarrier keys_full, full[SLOTS];            // of K and V; of each slot
   ptx::MBarrier ds_full[2], ds_empty[2];           // of each dS
 };
+static_assert(sizeof(Smem<64>) <= 227 * 1024 && sizeof(Smem<128>) <= 227 * 1024, "what sm_90 gives a block");
 
 // --- L log2 e and delta of each query row, bounds of dS, and zeros for dQ's sums ---------------------------
 template <int M, int D>
@@ -365,7 +366,6 @@ Workspace parts_of(const void* workspace, const Shape& s) {
 template <int D>
 cudaError_t launch(const BackwardArgs& a) {
   constexpr int M = ::M<D>, BYTES = sizeof(Smem<D>);
-  static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   const auto [B, H, S, _, causal] = a.shape;
   const int heads = B * H, tiles = ceil_div(S, M), key_blocks = ceil_div(S, N);
   const int together = std::clamp(BLOCKS_TOGETHER<D> / key_blocks, 1, heads);
@@ -374,13 +374,14 @@ cudaError_t launch(const BackwardArgs& a) {
   cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}});
   if (!error) error = cudaFuncSetAttribute(gradients<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
   if (error) return error;
-  start_early(row_terms<M, D>, dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0, a.stream, w.out, a.dout, a.v, w.L,
-              w.terms, w.bounds, w.dq_sum, S);
-  start_early(gradients<D>, dim3(together * w.parts, key_blocks, ceil_div(heads, together)), THREADS, BYTES, a.stream,
-              q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, a.dk, a.dv, w.dk_parts, w.dv_parts, w.parts, heads,
-              S, a.scale, causal);
-  start_early(round_sums<D>, dim3(heads, tiles * SUM_BLOCKS, w.parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0, a.stream,
-              w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, w.parts, heads, S, a.scale, causal);
+  start_early<row_terms<M, D>>(dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0, a.stream, w.out, a.dout, a.v, w.L,
+                               w.terms, w.bounds, w.dq_sum, S);
+  start_early<gradients<D>>(dim3(together * w.parts, key_blocks, ceil_div(heads, together)), THREADS, BYTES, a.stream,
+                            q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, a.dk, a.dv, w.dk_parts, w.dv_parts,
+                            w.parts, heads, S, a.scale, causal);
+  start_early<round_sums<D>>(dim3(heads, tiles * SUM_BLOCKS, w.parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0, a.stream,
+                             w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, w.parts, heads, S, a.scale,
+                             causal);
   return cudaGetLastError();
 }
 

@@ -61,6 +61,7 @@ struct Smem {
   ptx::MBarrier ds_full[2], ds_empty[2];           // of each dS
   ptx::MBarrier turn_come[2], added[2], turn_passed[2];  // of every other query block
 };
+static_assert(sizeof(Smem<64>) <= 227 * 1024 && sizeof(Smem<128>) <= 227 * 1024, "what sm_90 gives a block");
 
 // --- L log2 e and delta of each query row, bounds of dS, zeros for the turns ---------------------------
 template <int M, int D>
@@ -402,7 +403,6 @@ int count_multiprocessors() {
 template <int D>
 cudaError_t launch(const BackwardArgs& a) {
   constexpr int M = ::M<D>, BYTES = sizeof(Smem<D>);
-  static_assert(BYTES <= 227 * 1024, "what sm_90 gives a block");
   const auto [B, H, S, _, causal] = a.shape;
   const int heads = B * H, key_blocks = ceil_div(S, N), tiles = key_blocks * BLOCK_TILES<D>;
   const Workspace w = parts_of(a.workspace, a.shape);
@@ -411,13 +411,14 @@ cudaError_t launch(const BackwardArgs& a) {
   cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}});
   if (!error) error = cudaFuncSetAttribute(gradients<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
   if (error) return error;
-  start_early(row_terms<M, D>, dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0, a.stream, w.out, a.dout, a.v, w.L,
-              w.terms, w.bounds, w.turns, S);
-  start_early(gradients<D>, dim3(key_blocks * schedule.together * w.parts, ceil_div(heads, schedule.together)), THREADS,
-              BYTES, a.stream, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk, a.dv, w.dk_parts,
-              w.dv_parts, w.parts, w.apart, schedule, heads, S, a.scale);
-  start_early(round_sums<D>, dim3(heads, tiles * SUM_BLOCKS, w.parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0, a.stream,
-              w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, w.parts, w.apart, heads, S, a.scale, causal);
+  start_early<row_terms<M, D>>(dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0, a.stream, w.out, a.dout, a.v, w.L,
+                               w.terms, w.bounds, w.turns, S);
+  start_early<gradients<D>>(dim3(key_blocks * schedule.together * w.parts, ceil_div(heads, schedule.together)), THREADS,
+                            BYTES, a.stream, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk, a.dv,
+                            w.dk_parts, w.dv_parts, w.parts, w.apart, schedule, heads, S, a.scale);
+  start_early<round_sums<D>>(dim3(heads, tiles * SUM_BLOCKS, w.parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0, a.stream,
+                             w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, w.parts, w.apart, heads, S,
+                             a.scale, causal);
   return cudaGetLastError();
 }
 

@@ -38,8 +38,7 @@ struct Tile {
 template <int D, int SLOTS>  // WMMA wants its tiles on 32 bytes
 struct Smem : Tile<D> {
   using Tile<D>::M, Tile<D>::N, Tile<D>::LD, Tile<D>::LDS;
-  alignas(32) half Q[M][LD];
-  alignas(32) half K[SLOTS][N][LD], V[SLOTS][N][LD];
+  alignas(32) half Q[M][LD], K[SLOTS][N][LD], V[SLOTS][N][LD];
   alignas(32) float scratch[M][LDS];  // of a warp its own rows: scores, then weights as halves
   alignas(32) float O[M][LD];
   float row_max[M], row_sum[M];
@@ -183,11 +182,12 @@ template <int D, int SLOTS>
 cudaError_t launch(const AttentionArgs& a) {
   constexpr int M = Tile<D>::M, BYTES = sizeof(Smem<D, SLOTS>);
   static_assert(BYTES <= 99 * 1024, "what sm_89 gives a block");
-  const auto kernel = attention<D, SLOTS>;
-  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
+  if (const cudaError_t error =
+          cudaFuncSetAttribute(attention<D, SLOTS>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES))
     return error;
   const dim3 grid(ceil_div(a.shape.S, M), a.shape.H, a.shape.B);
-  kernel<<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  attention<D, SLOTS>
+      <<<grid, THREADS, BYTES, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
   return cudaGetLastError();
 }
 
