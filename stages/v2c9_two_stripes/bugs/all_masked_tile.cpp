@@ -5,16 +5,15 @@
 
 using namespace lab;
 
-// The first key of the tile that the row's block begins with, from the end.
-int first_tile(const Trial& t, int row) {
-  const int block = row / plan_of(t.shape).tile_m * plan_of(t.shape).tile_m,
-            keys = std::min(t.shape.S, block + plan_of(t.shape).tile_m);
-  return (keys - 1) / plan_of(t.shape).tile_n * plan_of(t.shape).tile_n;
-}
-
 std::vector<Part> look() {
   const Trial t = run_trial({1, 8, 512, 64, true}), wide = run_trial({1, 2, 200, 128, true});
-  const auto empty_in = [](const Trial& x) { return [&x](int row, int) { return row < first_tile(x, row); }; };
+  // Rows before the first key of the tile that their block begins with, from the end.
+  const auto empty_in = [](const Trial& x) {
+    return [S = x.shape.S, plan = plan_of(x.shape)](int row, int) {
+      const int keys = std::min(S, row / plan.tile_m * plan.tile_m + plan.tile_m);
+      return row < (keys - 1) / plan.tile_n * plan.tile_n;
+    };
+  };
   return {nan_exactly(t, empty_in(t), "row < first key of its block's last tile: row mod 128 < 64, half of the output"),
           nan_exactly(wide, empty_in(wide), "the same at D = 128, S = 200, tiles of 32 keys: rows 0..95 and 128..191")};
 }
