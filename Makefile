@@ -122,23 +122,22 @@ MORE := bugs_text exercises_text evidence_text search_text
 # Linked to a checked CUDA file, beside the emulator; and the front end that rewrites it.
 program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang)
 frontend := $(filter-out $(program),$(call all_in,common/frontend))
-TEXTS := core $(if $(GPU),,emulator program frontend) $(MORE)
+TEXTS := core $(if $(GPU),,emulator program frontend) $(MORE) host_tests kernel_tests
 object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
-# make sanitize check=quick leaves out tests that run no kernel, and the commands in commands.so, which no other test asks for.
-HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts conf evolve reference% trace expected gpu_fit npy pattern validator learners_rule)
-UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp checks/tests/test_*.cu))) \
-  $(CORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(MORE_OBJ))
-# Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of four files, calls or arithmetic are optimised.
+# Unit tests are two texts, but for those whose headers' names clash. make sanitize check=quick leaves out those that run no kernel, and commands.so.
+host_tests := $(patsubst %,checks/tests/test_%.cpp,backward_expected backward_reference bench bug_verdicts conf evolve expected gpu_fit learners_rule npy pattern reference reference_inputs reference_wrong trace validator)
+apart := $(filter %arithmetic.cpp %block_order.cpp %main.cpp %schedule.cpp %_kernels.cpp %.cu,$(wildcard checks/tests/test_*))
+kernel_tests := $(filter-out $(host_tests) $(apart),$(wildcard checks/tests/test_*.cpp))
+UNIT_OBJ := $(call object,kernel_tests $(apart)) $(CORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(call object,host_tests) $(MORE_OBJ))
+# Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; where calls or arithmetic take the time, they are optimised.
 LINES := $(if $(SANITIZE),-g1,-g0)
-$(B)/obj/%: OPTIMISE = $(if $(SANITIZE),-O0,-O1) $(LINES)
-$(call object,emulator): OPTIMISE = $(if $(SANITIZE),-O1) $(LINES)
+$(B)/obj/%: OPTIMISE = $(if $(SANITIZE),$(if $(findstring emulator,$@),-O1,-O0),-O1) $(LINES)
 $(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
-$(B)/obj/checks/tests/% $(B)/obj/checks/runner/main.o: OPTIMISE = -O0 -g1
-$(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected reference)): OPTIMISE = -O1 -g1
+$(B)/obj/checks/tests/% $(call object,host_tests kernel_tests checks/runner/main): OPTIMISE = -O$(if $(findstring host,$@)$(findstring arithmetic,$@),1,0) -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
-$(MORE_OBJ): POSITION := -fPIC $(if $(SANITIZE),-O0)
+$(MORE_OBJ): POSITION := -fPIC
 compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP
 $(B)/obj/%.o: %.cpp $(B)/flags ; @$(building) $(compile) -c $< -o $@
 $(foreach text,$(TEXTS),$(call held,$(B)/obj/$(text).text,'#include "%s"\n' $($(text))))
@@ -148,7 +147,7 @@ $(RUNNER): $(B)/obj/checks/runner/main.o $(CORE_OBJ) ; @$(CXX) -no-pie -rdynamic
 $(B)/frontend: $(B)/obj/frontend.o ; @$(CXX) $^ $(ASAN) -o $@
 linked = $(CXX) -shared -Wl,-z,now $(ASAN) $(filter %.o,$^) $(if $(GPU),$(LIBS)) -o $@.new && mv $@.new $@
 $(B)/commands.so: $(MORE_OBJ) ; @$(linked)
-$(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ) ; @$(CXX) -no-pie -g $^ $(LIBS) -o $@
+$(B)/unit: $(UNIT_OBJ) ; @$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 # --- kernels ---
 # fixed and checked are a stage's kernel.cu. A bug's is patched, and its #line directives name lines of kernel.cu and of the patch; learn-NN
@@ -159,7 +158,6 @@ compile_cpu = CCACHE_SLOPPINESS=pch_defines,time_macros sh checks/scripts/compil
   $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD -MF $(@:.o=.d) -MP
 PRECOMPILED := $(if $(GPU),,$(B)/plain_kernel.hpp.gch)
 FRONTEND := $(if $(GPU),,$(B)/frontend checks/scripts/compile_kernel.sh)
-# Parts of the harness in CUDA, and unit tests.
 $(B)/obj/%.o: %.cu $(B)/flags $(FRONTEND)
 	@$(building) $(if $(GPU),$(NVCC) $(NVCCFLAGS) $(call gencode,$(GPU_ARCHS)) $(POSITION:%=-Xcompiler %) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@,$(call compile_cpu,-O1))
 $(B)/%.hpp.gch: checks/exercises/%.hpp $(B)/flags
@@ -180,9 +178,11 @@ $(B)/%/kernel.cu: stages/$$(*D)/kernel.cu $$(call patch_of,$$(subst /bug-,/,$$*)
 $(B)/%/kernel.so: $(B)/%/kernel.o $(B)/$$(*D)/stage.conf ; @$(linked)
 $(B)/%/stage.conf: $$(if $$(findstring own/,$$*),$(OWN),stages/$$*)/stage.conf ; @mkdir -p $(@D); cp $< $@
 $(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o ; @$(linked)
-$(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_BUGS)/$$*/*.cpp)) $(B)/flags
+compile_signatures = CCACHE_SLOPPINESS=pch_defines,time_macros $(CXX) $(CXXFLAGS) -O1 $(LINES) $(LIBRARY_FLAGS) $(INCLUDES) -fpch-preprocess -MMD -MP -MF $(basename $@).d -MT $@ -x c++
+$(B)/signature.hpp.gch: checks/bugs/signature.hpp $(B)/flags ; @$(building) echo '#include "$<"' > $(@:.gch=); $(compile_signatures)-header $(@:.gch=) -o $@
+$(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_BUGS)/$$*/*.cpp)) $(B)/flags $(B)/signature.hpp.gch
 	@$(building) sh checks/scripts/signatures.sh $(wildcard stages/$*/bugs/*.cpp $(if $(LAB_BUGS),$(LAB_BUGS)/$*/*.cpp)) > $(@:.so=.text)
-	@$(CXX) $(CXXFLAGS) -O1 $(LINES) $(LIBRARY_FLAGS) $(INCLUDES) -MMD -MP -MF $(@:.so=.d) -MT $@ -shared -x c++ $(@:.so=.text) -o $@
+	@$(compile_signatures) -include $(B)/signature.hpp -shared $(@:.so=.text) -o $@
 PROBED := checks/acceptance/format.cpp $(addprefix common/,emulator/tensor_core.cpp emulator/special_functions.cpp)
 build/gpu/probe_%: checks/probes/probe.cu $(PROBED) $(wildcard checks/probes/*.*h* common/*.hpp common/ptx/*.cuh) $(B)/flags
 	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DPROBE=$*_probe \

@@ -6,6 +6,8 @@
 using namespace lab;
 using namespace lab::judge;
 
+static fp16 as_fp16(double x) { return to_fp16(float(x)); }
+
 // --- fp16 -----------------------------------------------------------------------------------------------------------
 
 TEST_CASE("fp16: every value converts to what IEEE 754 says, and back to itself") {
@@ -114,20 +116,20 @@ TEST_CASE("attention: NaN and infinity pass as the formula has them") {
   }
   SUBCASE("a score of +Inf: its row") {
     Inputs in = clean;
-    for (int c = 0; c < s.D; ++c) in.q[3 * s.D + c] = half(c == 0);
-    for (int n = 0; n < s.S; ++n) in.k[n * s.D] = half(n == 4 ? INF : 1);
+    for (int c = 0; c < s.D; ++c) in.q[3 * s.D + c] = as_fp16(c == 0);
+    for (int n = 0; n < s.S; ++n) in.k[n * s.D] = as_fp16(n == 4 ? INF : 1);
     CHECK(std::isnan(right(s, in)[3 * s.D]));
   }
   SUBCASE("a score of -Inf: a weight of zero, or NaN if there is no other") {
     Inputs in = clean;
-    for (std::size_t i = 0; i < in.q.size(); ++i) in.q[i] = half(1);
-    in.k[4 * s.D] = half(-INF);
+    for (std::size_t i = 0; i < in.q.size(); ++i) in.q[i] = as_fp16(1);
+    in.k[4 * s.D] = as_fp16(-INF);
     std::vector<double> out = right(s, in);
     for (int c = 0; c < s.D; ++c) REQUIRE(std::isfinite(out[c]));
     Inputs without = in;
-    for (int c = 0; c < s.D; ++c) without.v[4 * s.D + c] = half(100);
+    for (int c = 0; c < s.D; ++c) without.v[4 * s.D + c] = as_fp16(100);
     CHECK(difference(out, right(s, without)) == 0);
-    for (int n = 0; n < s.S; ++n) in.k[n * s.D] = half(-INF);
+    for (int n = 0; n < s.S; ++n) in.k[n * s.D] = as_fp16(-INF);
     out = right(s, in);
     CHECK(std::isnan(out[0]));
   }
@@ -136,12 +138,12 @@ TEST_CASE("attention: NaN and infinity pass as the formula has them") {
 TEST_CASE("attention: a common offset of a row's scores changes nothing, however large") {
   const Shape s{1, 1, 60, 64};
   Inputs in = make_inputs(Family::unit, s, 2);
-  for (fp16& x : in.q) x = half(std::abs(to_float(x)));
-  for (fp16& x : in.k) x = half(std::round(2 * to_float(x)) / 2);  // halves: exact next to 512 in fp16
+  for (fp16& x : in.q) x = as_fp16(std::abs(to_float(x)));
+  for (fp16& x : in.k) x = as_fp16(std::round(2 * to_float(x)) / 2);  // halves: exact next to 512 in fp16
   const std::vector<double> before = right(s, in);
   for (const double offset : {512.0, -512.0}) {
     Inputs moved = in;
-    for (fp16& x : moved.k) x = half(to_float(x) + offset);
+    for (fp16& x : moved.k) x = as_fp16(to_float(x) + offset);
     REQUIRE(std::abs(naive_score(s, moved, default_scale(s.D), 0, 0, 0)) > 710);  // where exp ends in fp64
     CHECK(difference(right(s, moved), before) < 1e-10);
   }

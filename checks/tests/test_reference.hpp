@@ -26,7 +26,6 @@ inline constexpr double FAR = 100 * 1e-3;  // what a bug must move an output by,
 inline constexpr double INF = std::numeric_limits<double>::infinity();
 
 inline bool is_nan(fp16 h) { return (h.bits & 0x7FFF) > 0x7C00; }
-inline fp16 half(double x) { return to_fp16(float(x)); }
 inline std::vector<double> right(const Shape& s, const Inputs& in, std::span<const RowBlock> rows = {}) {
   return attention({s, default_scale(s.D), in.q, in.k, in.v}, rows);
 }

@@ -13,7 +13,7 @@ namespace {
 using namespace lab;
 using namespace lab::search;
 
-const Shape SHAPE{1, 2, 24, 64, false};
+const Shape SHORT{1, 2, 24, 64, false};
 
 cudaError_t by_the_oracle(const Call& a) {
   to_be_made({nullptr, 0, a.stream, {}, {}, {}});
@@ -28,7 +28,7 @@ Subject stage_of(cudaError_t (*launch)(const Call&)) {
 }
 std::string refusal(double us, cudaError_t (*stage)(const Call&)) {
   try {
-    validate(stage_of(stage), SHAPE, {.calls = 2, .rounds = 2, .us = us});
+    validate(stage_of(stage), SHORT, {.calls = 2, .rounds = 2, .us = us});
   } catch (const Refused& e) {
     return e.what();
   }
@@ -36,7 +36,7 @@ std::string refusal(double us, cudaError_t (*stage)(const Call&)) {
 }
 
 TEST_CASE("validator: a right kernel that keeps the rules passes, and every timed call was looked at") {
-  const Passed passed = validate(stage_of(by_the_oracle), SHAPE, {.calls = 3, .rounds = 2, .us = 5});
+  const Passed passed = validate(stage_of(by_the_oracle), SHORT, {.calls = 3, .rounds = 2, .us = 5});
   CHECK(passed.us == std::vector<double>{5, 5});
   CHECK(passed.calls_checked == 6);
   CHECK(passed.rows_checked == 6 * 16 + 2 * (3 * 48 + 2 + 24));
@@ -69,7 +69,7 @@ TEST_CASE("validator: each call finds other addresses and other numbers") {
   static std::vector<std::pair<const half*, std::uint16_t>> seen;
   seen.clear();
   CHECK(refusal(5, [](const Call& a) {
-          if (a.shape == SHAPE) seen.emplace_back(a.in[0], reinterpret_cast<const fp16*>(a.in[0])[5].bits);
+          if (a.shape == SHORT) seen.emplace_back(a.in[0], reinterpret_cast<const fp16*>(a.in[0])[5].bits);
           return by_the_oracle(a);
         }) == "");
   REQUIRE(seen.size() > 14);
