@@ -1,5 +1,4 @@
 // The seeded inputs: their bits, their statistics, and what each family is made to show.
-#include <bit>
 #include <iterator>
 
 #include "checks/tests/test_reference.hpp"
