@@ -122,9 +122,8 @@ std::set<std::pair<int, int>> pairs_of(const Request& r, const Shape& shape) {
   for (const Schedule schedule : SCHEDULES)
     for (const Copies copies : COPY_TIMES)
       for (const int counted : multiprocessors) {
-        ExecOptions options;
-        options.schedule = schedule, options.copies = options.products = copies;
-        options.check = options.gaps = true, options.multiprocessors = counted;
+        ExecOptions options{.schedule = schedule, .copies = copies, .products = copies, .check = true};
+        options.gaps = true, options.multiprocessors = counted;
         if (subject().backward)
           options.block_order = std::uint64_t(schedule);
         else if (schedule == Schedule::random)
