@@ -183,7 +183,7 @@ $(B)/signature.hpp.gch: checks/bugs/signature.hpp $(B)/flags ; @$(building) echo
 $(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_BUGS)/$$*/*.cpp)) $(B)/flags $(B)/signature.hpp.gch
 	@$(building) sh checks/scripts/signatures.sh $(wildcard stages/$*/bugs/*.cpp $(if $(LAB_BUGS),$(LAB_BUGS)/$*/*.cpp)) > $(@:.so=.text)
 	@$(compile_signatures) -include $(B)/signature.hpp -shared $(@:.so=.text) -o $@
-PROBED := checks/acceptance/format.cpp $(addprefix common/,emulator/tensor_core.cpp emulator/special_functions.cpp)
+PROBED := $(addprefix common/,emulator/tensor_core.cpp emulator/special_functions.cpp)
 build/gpu/probe_%: checks/probes/probe.cu $(PROBED) $(wildcard checks/probes/*.*h* common/*.hpp common/ptx/*.cuh) $(B)/flags
 	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DPROBE=$*_probe \
 	  -DPROBE_HEADER='"checks/probes/$*.cuh"' -DLAB_GPU -I. -o $@ $(filter %.cu %.cpp,$^)

@@ -131,7 +131,7 @@ TEST_CASE("every element is written by one block") {
 }
 TEST_CASE("more heads than a grid is high") {
   if (!session->subject.backward || !can_schedule()) return;  // a GPU has computed them all
-  const std::string why = refusal(session->subject, MANY_HEADS);
+  const std::string why = dry_run(session->subject, MANY_HEADS).error();
   hold("More heads than a grid is high", why.empty() ? std::vector<std::string>{} : std::vector{why}, true);
 }
 TEST_CASE("other scales are refused") {

@@ -28,7 +28,6 @@
 // Where e_i is beyond FIRST_ORDER no such bound is known, and a finite reference asks for a finite gradient alone: the
 // bound is infinite.
 #pragma once
-#include <cstddef>
 #include <vector>
 
 #include "checks/acceptance/problem.hpp"

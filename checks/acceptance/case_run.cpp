@@ -208,7 +208,7 @@ class CaseRun {
       (void)tensors_.release();  // its destructor would wait for the kernel
       throw StillRuns(text(result_.test));
     }
-    if (ran.launched == cudaErrorNotSupported) return skip("the kernel does not take it: " + ran.message), false;
+    if (const std::string why = ran.not_taken(); !why.empty()) return skip(why), false;
     if (ran.report.hang.deadlock) result_.hang = data_of(ran.report.hang.waits.at(0));
     std::size_t findings = 0;
     for (const Fault& fault : faults_of(ran, counted && grid_.independent ? units.size() * grid_.blocks_per_unit : 0))

@@ -12,7 +12,6 @@
 #include <set>
 #include <string_view>
 
-#include "checks/acceptance/format.hpp"
 #include "checks/acceptance/sampling.hpp"
 
 namespace lab {

@@ -22,6 +22,10 @@ std::string error_text(cudaError_t error) {
 
 }  // namespace
 
+std::string Ran::not_taken() const {
+  return launched == cudaErrorNotSupported ? "the kernel does not take it: " + message : "";
+}
+
 const char* Ran::error_name() const {
   return cudaGetErrorName(launched != cudaSuccess ? launched : last != cudaSuccess ? last : finished);
 }
@@ -137,19 +141,14 @@ std::vector<Fault> Tensors::fetch(std::vector<std::vector<fp16>>& outputs) const
   return strays;
 }
 
-namespace {
-
-// A call that is recorded and not made. A launcher may clear what it gets: there is memory, but not for the addresses of
-// a tensor past 2^32 elements.
+// A launcher may clear what it gets: there is memory, but not for the addresses of a tensor past 2^32 elements.
 Ran dry_run(const Subject& subject, const Shape& shape, float scale, int multiprocessors) {
   constexpr std::size_t MOST = std::size_t(1) << 27;
   static std::vector<Buffer<half>> tensor;
   static std::size_t size = 0;
   const std::size_t wanted = std::max(std::min(shape.elements(), MOST), (subject.workspace(shape) + 1) / sizeof(half));
   if (wanted > size) tensor.clear(), tensor.emplace_back(wanted), size = wanted;
-  ExecOptions options;
-  options.dry = true, options.multiprocessors = multiprocessors;
-  set_exec_options(options);
+  set_exec_options({.multiprocessors = multiprocessors, .dry = true});
   take_exec_report();
   Call call{{}, {}, shape, scale, test_stream(), tensor[0].data()};
   std::ranges::fill(call.in, tensor[0].data());
@@ -162,17 +161,8 @@ Ran dry_run(const Subject& subject, const Shape& shape, float scale, int multipr
   return ran;
 }
 
-}  // namespace
-
 std::vector<Launched> launches_of(const Subject& subject, const Shape& shape, int multiprocessors) {
   return dry_run(subject, shape, 1, multiprocessors).report.launched;
-}
-
-std::string refusal(const Subject& subject, const Shape& shape) { return dry_run(subject, shape, 1, 0).error(); }
-
-std::string not_taken(const Subject& subject, const Shape& shape) {
-  const Ran ran = dry_run(subject, shape, 1, 0);
-  return ran.launched == cudaErrorNotSupported ? "the kernel does not take it: " + ran.message : "";
 }
 
 std::vector<std::string> scales_not_refused(const Subject& subject) {
@@ -180,7 +170,7 @@ std::vector<std::string> scales_not_refused(const Subject& subject) {
   std::vector<std::string> red;
   for (const int D : {64, 128})
     for (const float scale : {0.0f, -0.125f, INFINITE, -INFINITE, std::numeric_limits<float>::quiet_NaN()}) {
-      const Ran ran = dry_run(subject, {1, 1, 64, D, false}, scale, 0);
+      const Ran ran = dry_run(subject, {1, 1, 64, D, false}, scale);
       const std::string head = format("D = %d, scale = %g: ", D, double(scale));
       if (ran.launched == cudaSuccess || !ran.report.launched.empty())
         red.push_back(head + "is not refused");

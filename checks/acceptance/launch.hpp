@@ -38,6 +38,8 @@ struct Ran {
   bool ok() const { return launched == cudaSuccess && last == cudaSuccess && finished == cudaSuccess; }
   // A GPU is busy with it: only the end of this process frees the GPU, and no destructor may run before.
   bool still_runs() const { return finished == cudaErrorNotReady; }
+  // Why the kernel does not take the shape: it launches nothing and returns cudaErrorNotSupported. "" where it takes it.
+  std::string not_taken() const;
   const char* error_name() const;
   std::string error() const;  // "kernel failed: NAME: message"; "" if ok()
 };
@@ -78,12 +80,10 @@ class Tensors {
   std::optional<DeviceTensor> workspace_;  // of the last shape
 };
 
-// Of calls whose launches are recorded, and not made. The kernels that it launches; empty where the backend does not see them.
+// A call whose launches are recorded, and not made; it has no outputs.
+Ran dry_run(const Subject& subject, const Shape& shape, float scale = 1, int multiprocessors = 0);
+// The kernels that it launches; empty where the backend does not see them.
 std::vector<Launched> launches_of(const Subject& subject, const Shape& shape, int multiprocessors = 0);
-// "" where all launches of a call with `shape` are allowed, else why not.
-std::string refusal(const Subject& subject, const Shape& shape);
-// Why the kernel does not take the shape: it launches nothing and returns cudaErrorNotSupported. "" where it takes it.
-std::string not_taken(const Subject& subject, const Shape& shape);
 // A line for each scale that is not positive and finite, and that the stage does not refuse with a line of its own.
 std::vector<std::string> scales_not_refused(const Subject& subject);
 

@@ -34,15 +34,8 @@ std::vector<Pair> pairs_here(const Subject& subject) {
 
 constexpr int TIMES = 3;  // that the other is launched beside the one
 constexpr std::uint64_t SEEDS = 2;
-constexpr int FEW = 2;
 
-ExecOptions one_block_at_a_time() {
-  ExecOptions options;
-  options.workers = 1;
-  options.room = 1;
-  options.multiprocessors = FEW;
-  return options;
-}
+const ExecOptions ONE_BLOCK_AT_A_TIME{.workers = 1, .multiprocessors = 2, .room = 1};
 
 // Rows that the oracle takes: all of a small problem, of a large one a few of the first head and of the last.
 std::vector<RowBlock> rows_of(const Subject& subject, const Shape& shape) {
@@ -98,7 +91,7 @@ class Overlapping {
 }  // namespace
 
 std::vector<std::string> overlapping_launches(const Subject& subject, const Shape& one, const Shape& other) {
-  if (can_schedule()) set_exec_options(one_block_at_a_time());
+  if (can_schedule()) set_exec_options(ONE_BLOCK_AT_A_TIME);
   const auto first = std::make_unique<Overlapping>(subject, one, 1),
              second = std::make_unique<Overlapping>(subject, other, 2);
   Overlapping* const problems[] = {first.get(), second.get()};
@@ -154,7 +147,7 @@ CaseResult run_overlap_case(const Subject& subject, const Case& test) {
   const std::vector<Pair> pairs = pairs_here(subject);
   const Shape other = std::ranges::find(pairs, test.shape, &Pair::one)->other;
   for (const Shape& shape : {test.shape, other})
-    if (const std::string why = not_taken(subject, shape); !why.empty()) {
+    if (const std::string why = dry_run(subject, shape).not_taken(); !why.empty()) {
       result.skipped = true, result.note = why;
       return result;
     }

@@ -1,8 +1,6 @@
 // An attention problem of either pass: what a kernel gets, what it must give, and how far from that it may be.
 #pragma once
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "checks/acceptance/subject.hpp"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
 
 #include "checks/acceptance/verdict.hpp"
 #include "common/backend.hpp"

@@ -1,6 +1,5 @@
 #include "checks/acceptance/subject.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <sstream>
 #include <stdexcept>

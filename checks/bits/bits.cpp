@@ -136,9 +136,8 @@ int bits_command(std::span<char*> args) {
   if (subject().backward && !subject().same_bits)
     throw BadInput("stage.conf says same_bits=\"no\": there are no bits to hold to a record");
   for (const Case& test : bits_cases(quick)) {
-    ExecOptions options;
-    options.multiprocessors = test.multiprocessors;
-    const Trial t = run_trial(test.shape, inputs_of(test), scale_of(test), {.options = options}, test.family);
+    const Launching how{.options = {.multiprocessors = test.multiprocessors}};
+    const Trial t = run_trial(test.shape, inputs_of(test), scale_of(test), how, test.family);
     if (!t.ok()) throw std::runtime_error(label(test) + ": " + t.error());
     std::uint64_t hash = FNV_START;
     for (const std::vector<fp16>& out : t.outputs) hash = digest(out, hash);

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "checks/acceptance/backward_bound.hpp"
 #include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/verdict.hpp"
@@ -15,7 +14,6 @@
 #include "checks/runner/commands.hpp"
 #include "common/gpu_access.hpp"
 #include "reference/attention.hpp"
-#include "reference/bad_input.hpp"
 
 namespace lab {
 namespace {

@@ -1,7 +1,6 @@
 // The parts of a signature that a GPU shows by a launch of this same kernel in a process of its own (`runner KERNEL once`): a
 // hang, and a report of compute-sanitizer.
 #pragma once
-#include <span>
 #include <string>
 
 #include "checks/bugs/signature.hpp"

@@ -39,22 +39,7 @@ std::string joined(const std::vector<std::string>& pieces, const char* between =
   return text;
 }
 
-std::vector<Signature>& registry() {
-  static std::vector<Signature> all;
-  return all;
-}
-
 }  // namespace
-
-const std::vector<Signature>& signatures() {
-  load_signatures();
-  std::ranges::sort(registry(), {}, &Signature::bug);
-  return registry();
-}
-
-RegisteredSignature::RegisteredSignature(const char* bug, std::vector<Part> (*look)()) {
-  registry().push_back({bug, look});
-}
 
 std::string Output::name() const {
   constexpr const char* NAMES[] = {"dQ", "dK", "dV"};
@@ -190,9 +175,8 @@ Part schedules_differ(const Shape& shape, Family family) {
   if (can_schedule()) {
     for (const Copies copies : COPY_TIMES)
       for (const Schedule schedule : SCHEDULES) {
-        ExecOptions options;
-        options.schedule = schedule, options.copies = copies;
-        options.products = schedule == Schedule::random ? Copies::random : copies;
+        const Copies products = schedule == Schedule::random ? Copies::random : copies;
+        const ExecOptions options{.schedule = schedule, .copies = copies, .products = products};
         ways.emplace_back(std::string(name(schedule)) + "/" + name(copies), options);
       }
   } else {
@@ -240,9 +224,7 @@ Part hangs(const Shape& shape, const ExpectedHang& wanted) {
   int under = 0, tried = 0;
   for (const Copies copies : wanted.copies)
     for (const Schedule schedule : SCHEDULES) {
-      ExecOptions options;
-      options.blocks = blocks;
-      options.schedule = schedule, options.copies = options.products = copies;
+      const ExecOptions options{.schedule = schedule, .copies = copies, .products = copies, .blocks = blocks};
       const Trial t = run_trial(shape, Family::unit, options);
       ++tried;
       const Wait* const wait = found(t.report.hang, here);
@@ -263,9 +245,7 @@ static Reported reported(const Shape& shape, int multiprocessors, const std::fun
   if (!can_check()) throw BadInput("this binary is not instrumented; make stage=S reproduce-bug builds one that is");
   Reported all;
   for (const Schedule schedule : SCHEDULES) {
-    ExecOptions options;
-    options.schedule = schedule, options.check = true, options.gaps = true;
-    options.multiprocessors = multiprocessors;
+    ExecOptions options{.schedule = schedule, .check = true, .multiprocessors = multiprocessors, .gaps = true};
     if (subject().backward) options.block_order = std::uint64_t(schedule);
     const Trial t = run_trial(shape, Family::unit, options);
     const auto found = std::ranges::find_if(t.findings, is);
@@ -300,9 +280,7 @@ Part counted(const Shape& shape, const ExpectedCount& wanted) {
                          wanted.at_least ? "at least " : "", wanted.mean, wanted.unit);
   if (std::string_view(backend_name()) == "gpu") return cannot_look(part, "a GPU counts them for a profiler only");
   if (!can_check()) throw BadInput("this binary is not instrumented; make stage=S reproduce-bug builds one that is");
-  ExecOptions options;
-  options.count = true;
-  const Trial t = run_trial(shape, Family::unit, options);
+  const Trial t = run_trial(shape, Family::unit, {.count = true});
   const auto here = [&](const CountedLine& line) {
     return line.what == wanted.what && line.text.find(wanted.piece) != line.text.npos;
   };
@@ -336,26 +314,23 @@ std::vector<Part> nothing_wrong(const Shape& shape) {
 // signature BUG: looks for the bug in this build.
 // 0: as it should be (all parts show and the bug is planted, or none shows and it is not).
 int signature_command(std::span<char*> args) {
-  const std::vector<Signature>& known = signatures();
-  std::string names;
-  for (const Signature& f : known) names += " " + f.bug;
-  if (args.size() != 1) throw BadInput("signature takes the name of one bug:" + names);
-  const auto found = std::ranges::find(known, std::string(args[0]), &Signature::bug);
-  if (found == known.end()) throw BadInput("no signature of '" + std::string(args[0]) + "'; there are:" + names);
-  const std::string planted = planted_bug();
-  if (!planted.empty() && planted != found->bug) throw BadInput("this build has the bug " + planted);
+  if (args.size() != 1) throw BadInput("signature takes the name of one bug");
+  const std::string bug = args[0], planted = planted_bug();
+  const auto look = reinterpret_cast<std::vector<Part> (*)()>(beside_variants("signatures.so", "look_" + bug));
+  if (!look) throw BadInput("no signature of '" + bug + "'");
+  if (!planted.empty() && planted != bug) throw BadInput("this build has the bug " + planted);
   const bool with_bug = !planted.empty();
-  const PatchHead head = read_patch_head(stage_name(), found->bug);
+  const PatchHead head = read_patch_head(stage_name(), bug);
   const bool harmless = head.contains("harmless");
   if (with_bug) {
-    std::printf("%s in %s, on %s (%s)\n  planted:   %s\n  predicted: %s\n", found->bug.c_str(), stage_name(),
-                backend_name(), device_name().c_str(), head.at("plants").c_str(), head.at("predicted").c_str());
+    std::printf("%s in %s, on %s (%s)\n  planted:   %s\n  predicted: %s\n", bug.c_str(), stage_name(), backend_name(),
+                device_name().c_str(), head.at("plants").c_str(), head.at("predicted").c_str());
   } else {
     std::printf("  the fixed build, same inputs; the prediction must not come out:\n");
   }
   bool good = true, mapped = false;  // one map says enough
   int looked = 0;
-  for (const Part& part : found->look()) {
+  for (const Part& part : look()) {
     const bool wanted = part.always || (with_bug && !harmless);
     const bool hidden = wanted && !part.shown && !part.excuse.empty();
     const bool looked_here = part.possible && !hidden, as_it_should = !looked_here || part.shown == wanted;

@@ -1,5 +1,5 @@
-// How a bug is recognised. Beside its patch, stages/<stage>/bugs/<bug>.cpp has a function look(); the runner's `signature`
-// calls it. In the build with the bug every part must show, in the fixed build none may.
+// How a bug is recognised. Beside its patch, whose head describes it, stages/<stage>/bugs/<bug>.cpp has a function look(); the
+// runner's `signature` calls it. In the build with the bug every part must show, in the fixed build none may.
 #pragma once
 #include <functional>
 #include <string>
@@ -21,20 +21,6 @@ struct Part {
   bool possible = true;                 // false: this backend cannot look (and `seen` says why)
   bool always = false;                  // true: must show in the fixed build as well
   std::string excuse = {};              // not empty: the bug may stay hidden here, and this says why
-};
-
-// The description of a bug is in the head of its patch (checks/bugs/patch.hpp); this is how it is seen.
-struct Signature {
-  std::string bug;
-  std::vector<Part> (*look)();
-};
-
-// Those of the stage at hand, by name.
-const std::vector<Signature>& signatures();
-
-// Registers one: checks/scripts/signatures.sh does that with the look() of each file.
-struct RegisteredSignature {
-  RegisteredSignature(const char* bug, std::vector<Part> (*look)());
 };
 
 // --- parts ----------------------------------------------------------------------------------------------------

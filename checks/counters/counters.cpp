@@ -105,9 +105,7 @@ int counters_command(std::span<char*> args) {
   const Shape shape = one_shape(words.get("shape").value_or("1,8,512,64"));
   const std::size_t lines = words.whole("lines", 1'000'000, 1, 8);
   if (!can_check()) throw BadInput("this binary is not instrumented: nothing counts");
-  ExecOptions options;
-  options.count = true;
-  const Trial t = run_trial(shape, Family::unit, options);
+  const Trial t = run_trial(shape, Family::unit, {.count = true});
   if (!t.ok()) {
     std::printf("the launch fails: %s\n", t.message.c_str());
     return 1;

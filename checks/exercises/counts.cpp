@@ -89,9 +89,7 @@ int counts_command(std::span<char*> args) {
   const auto fails = [](const std::string& why) { return std::printf("%s\n", why.c_str()), 1; };
   const LaunchPlan plan = plan_of(shape);
   WordCounter counter;
-  ExecOptions options;
-  options.check = options.count = true, options.workers = 1, options.watcher = &counter;
-  options.blocks = {0};
+  const ExecOptions options{.workers = 1, .check = true, .count = true, .watcher = &counter, .blocks = {0}};
   const Trial t = run_trial(shape, Family::unit, options);
   if (!t.ok()) return fails("the launch fails: " + t.message);
   if (subject().backward) {  // the first block of each kernel, which between them write some of the gradients

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "common/backend.hpp"
-#include "common/shape.hpp"
 
 namespace lab {
 

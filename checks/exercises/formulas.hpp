@@ -1,7 +1,6 @@
 // Wrong answers to choose from, under names that are no bug's.
 #pragma once
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "checks/bugs/trial.hpp"

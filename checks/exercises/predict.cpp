@@ -24,20 +24,13 @@ namespace {
 
 struct Request {
   std::vector<Shape> shapes;
-  Family family = Family::unit;
-  ExecOptions options;
+  Family family;
   std::string seen;
+  explicit Request(const KeyValues& words)
+      : shapes(bench_shapes(words.get("shape").value_or("1,8,512,64"))),
+        family(family_named(words.get("inputs").value_or("unit"))),
+        seen(words.get("seen").value_or("wrong")) {}
 };
-
-Request read_request(const KeyValues& words) {
-  Request r;
-  r.shapes = bench_shapes(words.get("shape").value_or("1,8,512,64"));
-  r.family = family_named(words.get("inputs").value_or("unit"));
-  const bool at_issue = words.get("copies") == "at_issue";
-  r.options.copies = r.options.products = at_issue ? Copies::at_issue : Copies::at_wait;
-  r.seen = words.get("seen").value_or("wrong");
-  return r;
-}
 
 // Of what is asked, how much is right; and what a wrong rule is answered with, a map behind its first line.
 struct Score {
@@ -50,7 +43,7 @@ using Judge = std::function<Score(const std::string& say)>;
 
 // One that is refused or stops has written nothing that means anything: all is wrong.
 Trial launch(const Request& r, const Shape& shape) {
-  const Trial t = run_trial(shape, r.family, r.options);
+  const Trial t = run_trial(shape, r.family);
   if (!t.ok()) std::printf("%s: the launch fails: %s\n", t.title().c_str(), t.message.c_str());
   return t;
 }
@@ -129,9 +122,8 @@ std::set<std::pair<int, int>> pairs_of(const Request& r, const Shape& shape) {
   for (const Schedule schedule : SCHEDULES)
     for (const Copies copies : COPY_TIMES)
       for (const int counted : multiprocessors) {
-        ExecOptions options;
-        options.schedule = schedule, options.copies = options.products = copies;
-        options.check = options.gaps = true, options.multiprocessors = counted;
+        ExecOptions options{.schedule = schedule, .copies = copies, .products = copies, .check = true};
+        options.gaps = true, options.multiprocessors = counted;
         if (subject().backward)
           options.block_order = std::uint64_t(schedule);
         else if (schedule == Schedule::random)
@@ -142,15 +134,9 @@ std::set<std::pair<int, int>> pairs_of(const Request& r, const Shape& shape) {
   return pairs;
 }
 
-Judge count_judge(const Request& r, const Shape& shape) {
-  long seen = 0;
-  if (r.seen == "different") {
-    seen = long(count_outputs(subject(), shape).outputs);  // in several orders of blocks
-  } else {
-    const Trial t = launch(r, shape);
-    for (std::size_t output = 0; output < t.outputs.size(); ++output)
-      for (const char mark : marks_of({t, output})) seen += is_seen(r.seen, mark);
-  }
+// How many different outputs several orders of blocks give.
+Judge count_judge(const Request&, const Shape& shape) {
+  const long seen = long(count_outputs(subject(), shape).outputs);
   return [=](const std::string& say) -> Score {
     const long yours = counted_number(say);
     std::printf("%s: you say %ld, seen %ld%s\n", text(shape).c_str(), yours, seen,
@@ -188,12 +174,12 @@ Judge lines_judge(const Request& r, const Shape& shape) {
 
 }  // namespace
 
-// runner KERNEL card [shape=..] [inputs=..] [copies=..]: the case that an exercise's card tells of, with the first wrong element.
+// runner KERNEL card [shape=..] [inputs=..]: the case that an exercise's card tells of, with the first wrong element.
 int card_command(std::span<char*> args) {
-  constexpr std::string_view KEYS[] = {"shape", "inputs", "copies"};
-  const Request request = read_request(KeyValues(args, KEYS));
+  constexpr std::string_view KEYS[] = {"shape", "inputs"};
+  const Request request(KeyValues(args, KEYS));
   for (const Shape& shape : request.shapes) {
-    const Trial t = run_trial(shape, request.family, request.options);
+    const Trial t = run_trial(shape, request.family);
     const auto red = [&](const std::string& what) {
       record("tells", t.title() + ": " + what);
       print_red("  RED " + t.title() + "\n    " + what);
@@ -214,16 +200,16 @@ int card_command(std::span<char*> args) {
   return 0;
 }
 
-// runner KERNEL predict formulas; runner KERNEL predict kind=mask|formula|count|lines say=TEXT [shape=..] [inputs=..] [copies=..] [seen=..]
+// runner KERNEL predict formulas; runner KERNEL predict kind=mask|formula|count|lines say=TEXT [shape=..] [inputs=..] [seen=..]
 // near=: predictions, a line each, judged of the same launches; those that hold are accepted=... of the verdict.
 int predict_command(std::span<char*> args) {
   if (args.size() == 1 && std::string_view(args[0]) == "formulas") {
     for (const Formula& formula : formulas()) std::printf("%-22s %s\n", formula.name, formula.says);
     return 0;
   }
-  constexpr std::string_view KEYS[] = {"kind", "say", "shape", "inputs", "copies", "seen", "near"};
+  constexpr std::string_view KEYS[] = {"kind", "say", "shape", "inputs", "seen", "near"};
   const KeyValues words(args, KEYS);
-  const Request request = read_request(words);
+  const Request request(words);
   using Kind = std::pair<std::string_view, Judge (*)(const Request&, const Shape&)>;
   constexpr Kind KINDS[] = {
       {"mask", mask_judge}, {"formula", formula_judge}, {"count", count_judge}, {"lines", lines_judge}};

@@ -16,7 +16,7 @@ using probe::bits, probe::Tally;
 
 constexpr int FROM = 0, TO = 999;
 constexpr std::uint32_t BLOCK = 2048;  // results of one hash
-inline std::string head(const std::string& gpu, int) {
+inline std::string head(const std::string& gpu) {
   return "# What a GPU gives for the functions and inputs of checks/probes/ex2.cuh: family, function, hashes of\n# " +
          std::to_string(BLOCK) + " results each. Measured on an " + gpu + ", by `make probe what=ex2 sample=...`.\n";
 }
@@ -116,7 +116,7 @@ inline void family(int number, bool whole, Tally& tally) {
   }
 }
 
-inline std::vector<probe::Section> sections(int, bool whole) {
+inline std::vector<probe::Section> sections(bool whole) {
   std::vector<probe::Section> all;
   for (int i = 0; i < int(std::size(families)); ++i)
     all.push_back({families[i].name, [=](Tally& tally) { family(i, whole, tally); }});

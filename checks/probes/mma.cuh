@@ -13,11 +13,11 @@ namespace layout = mma_layout;
 using dot_families::Tile;
 using probe::Tally;
 
-constexpr int FROM = 80, TO = 90;  // there is a model of sm_8x and of sm_90
-inline std::string head(const std::string& gpu, int sm) {
+constexpr int FROM = 90, TO = 90;  // of which there is a model
+inline std::string head(const std::string& gpu) {
   return "# Dot products as the tensor core of one GPU gives them (mma.sync.m16n8k16): a and b, 16 halves each,\n"
          "# c, result; all as bits. Measured on an " +
-         gpu + ", by `make probe what=mma sample=...`.\n" + (sm == 90 ? "sm_90\n" : "sm_89\n");
+         gpu + ", by `make probe what=mma sample=...`.\nsm_90\n";
 }
 constexpr std::uint64_t SEED = 20261121;
 constexpr int VARIANTS = 6;  // of ldmatrix: x1, x2, x4, then .trans
@@ -74,7 +74,7 @@ __global__ void move_matrices(std::uint16_t (*loaded)[32][8], std::uint16_t (*st
 #undef LOAD
     const int matrices = 1 << variant % 3;
     for (int e = 0; e < 2 * matrices; ++e) loaded[variant][lane][e] = std::uint16_t(r[e / 2] >> (16 * (e % 2)));
-#if __CUDA_ARCH__ >= 900
+#if __CUDA_ARCH__ >= 900  // PTX for older GPUs is made, too
     auto* returned = reinterpret_cast<std::uint16_t*>(&back[0][0]);
     for (int i = lane; i < 256; i += 32) returned[i] = 0xFFFF;
     __syncwarp();
@@ -100,14 +100,14 @@ __global__ void move_matrices(std::uint16_t (*loaded)[32][8], std::uint16_t (*st
 }
 
 // A family's tiles, of 128 dot products each.
-inline void family(const dot_families::Family& family, std::size_t count, TensorCore model, Tally& tally) {
+inline void family(const dot_families::Family& family, std::size_t count, Tally& tally) {
   dot_families::Random random(SEED + std::uint64_t(&family - dot_families::FAMILIES));
   std::vector<Tile> tiles(count);
   for (Tile& tile : tiles) family.fill(tile, random);
   using Result = float[16][8];
   Result* const results = probe::on_device<Result>(nullptr, count);
   probe::run(multiply, unsigned(count), 32, 0, probe::on_device<Tile>(tiles.data(), count), results);
-  probe::dot_products(family.name, "", tiles, probe::from_device(&results[0][0][0], count * 128), model, true, tally);
+  probe::dot_products(family.name, "", tiles, probe::from_device(&results[0][0][0], count * 128), true, tally);
 }
 
 // Of one variant what lanes have loaded, or what they have stored.
@@ -130,19 +130,16 @@ inline void matrix_places(int variant, bool stores, Tally& tally) {
     tally.add(back[std::size_t(i)] == (i < 64 * matrices ? i : 0xFFFF), [&] { return format("half %d", i); });
 }
 
-// Of a GPU of sm_`sm`. `whole`: more than the sample, as a GPU does.
-inline std::vector<probe::Section> sections(int sm, bool whole) {
-  const TensorCore model = sm == 90 ? TensorCore::sm_90 : TensorCore::sm_89;
+// `whole`: more than the sample, as a GPU does.
+inline std::vector<probe::Section> sections(bool whole) {
   std::vector<probe::Section> all;
   for (int variant = 0; variant < VARIANTS; ++variant)
     for (const bool stores : {false, true})
-      if (!stores || sm == 90)
-        all.push_back(
-            {(stores ? "stmatrix.x" : "ldmatrix.x") + std::to_string(1 << variant % 3) + (variant >= 3 ? ".trans" : ""),
-             [=](Tally& tally) { matrix_places(variant, stores, tally); }});
+      all.push_back(
+          {(stores ? "stmatrix.x" : "ldmatrix.x") + std::to_string(1 << variant % 3) + (variant >= 3 ? ".trans" : ""),
+           [=](Tally& tally) { matrix_places(variant, stores, tally); }});
   for (const dot_families::Family& f : dot_families::FAMILIES)
-    all.push_back(
-        {f.name, [&f, whole, model](Tally& tally) { family(f, whole ? 512 : probe::SAMPLED, model, tally); }});
+    all.push_back({f.name, [&f, whole](Tally& tally) { family(f, whole ? 512 : probe::SAMPLED, tally); }});
   return all;
 }
 

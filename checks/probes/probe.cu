@@ -25,9 +25,9 @@ int probe_all(const std::string& wanted) {
     throw std::runtime_error(
         format("%s is sm_%d; this probe is for sm_%d to sm_%d", gpu.name, sm, PROBE::FROM, PROBE::TO));
   const std::string name = format("%s, CUDA %d.%d", gpu.name, runtime / 1000, runtime % 1000 / 10);
-  if (wanted.empty()) std::printf("%s", PROBE::head(name, sm).c_str()), std::fprintf(stderr, "%s\n", name.c_str());
+  if (wanted.empty()) std::printf("%s", PROBE::head(name).c_str()), std::fprintf(stderr, "%s\n", name.c_str());
   bool good = wanted.empty();  // a name that no section has is no success
-  for (const probe::Section& section : PROBE::sections(sm, true)) {
+  for (const probe::Section& section : PROBE::sections(true)) {
     if (wanted.empty()) std::fprintf(stderr, "%s\n", section.name.c_str());
     if (section.name != wanted) continue;
     probe::Tally tally;

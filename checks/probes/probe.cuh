@@ -6,7 +6,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <cstdio>
 #include <deque>
 #include <functional>
 #include <string>
@@ -85,7 +84,7 @@ constexpr int SAMPLED = 40;  // dot products of each family
 // sample has the dot product at row i, in the diagonal's column; without `every` nothing else is looked at.
 template <class Problem>
 void dot_products(const std::string& family, const std::string& word, const std::vector<Problem>& problems,
-                  const std::vector<float>& results, TensorCore model, bool every, Tally& tally) {
+                  const std::vector<float>& results, bool every, Tally& tally) {
   constexpr int ROWS = std::extent_v<decltype(Problem::c), 0>, COLUMNS = std::extent_v<decltype(Problem::c), 1>;
   tally.sample += "# " + family + "\n";
   for (int i = 0; i < int(problems.size()); ++i) {
@@ -98,7 +97,7 @@ void dot_products(const std::string& family, const std::string& word, const std:
         fp16 a[16], b[16];
         for (int k = 0; k < 16; ++k) a[k] = {p.a[row][k]}, b[k] = {p.b[k][column]};
         const float result = results[std::size_t((i * ROWS + row) * COLUMNS + column)];
-        const float expected = tensor_core_dot(a, b, p.c[row][column], 16, model);
+        const float expected = tensor_core_dot(a, b, p.c[row][column]);
         const auto words = [&] { return in_words(a, b, p.c[row][column], result); };
         tally.add(bits(expected) == bits(result), [&] {
           return family + ": a b c result " + words() + format(", the model says %08x", bits(expected));

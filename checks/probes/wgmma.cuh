@@ -1,7 +1,6 @@
 // make probe what=wgmma: the products of wgmma_products.cuh, and the copy engine: does it move boxes as the formula here says, refuse what
 // it says, and count bytes as it says? The unit tests ask the CPU the same.
 #pragma once
-#include <algorithm>
 
 #include "checks/probes/wgmma_products.cuh"
 #include "common/hopper/encode_tiled.hpp"
@@ -13,7 +12,7 @@ namespace lab::wgmma_probe {
 using probe::at_work;
 
 constexpr int FROM = 90, TO = 90;
-inline std::string head(const std::string& gpu, int) {
+inline std::string head(const std::string& gpu) {
   return "# What wgmma gave on an " + gpu +
          ", written by `make probe what=wgmma sample=...`.\n"
          "# case: N, B n innermost, A from registers, scale-D, descriptors of A and B counted from the image,\n"
@@ -307,7 +306,7 @@ inline void refused(const Refused& c, Tally& tally) {
 }
 
 // Those that have an answer on the CPU too: all but `announced`, whose answer there is the option's to give.
-inline std::vector<probe::Section> sections(int, bool whole) {
+inline std::vector<probe::Section> sections(bool whole) {
   std::vector<probe::Section> all = product_sections(whole);
   for (const bool stores : {false, true})
     all.push_back({stores ? "stored boxes" : "loaded boxes", [=](Tally& tally) { boxes(stores, tally); }});

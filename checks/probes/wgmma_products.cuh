@@ -214,7 +214,7 @@ inline void dot_products(bool a_registers, bool whole, Tally& tally) {
     probe::run(a_registers ? dots<true> : dots<false>, unsigned(blocks), 128, 4096,
                on_device<Dots>(problems.data(), problems.size()), results);
     probe::dot_products(family.name, "dot ", problems, from_device(&results[0][0][0], std::size_t(blocks) * 64 * 32),
-                        TensorCore::sm_90, whole, tally);
+                        whole, tally);
   }
 }
 

@@ -19,7 +19,7 @@ using namespace nvcuda;
 using probe::from_device, probe::on_device, probe::Tally;
 
 constexpr int FROM = 70, TO = 999;
-inline std::string head(const std::string& gpu, int) {
+inline std::string head(const std::string& gpu) {
   return "Which element of a 16x16x16 WMMA fragment (half in, float accumulate) each lane holds: `make probe "
          "what=wmma\n"
          "sample=...` on an " +
@@ -124,6 +124,6 @@ inline void tables(Tally& tally) {
   }
 }
 
-inline std::vector<probe::Section> sections(int, bool) { return {{"tables", tables}}; }
+inline std::vector<probe::Section> sections(bool) { return {{"tables", tables}}; }
 
 }  // namespace lab::wmma_probe

@@ -82,9 +82,9 @@ std::string stage_says(const std::string& key) {
 const std::string& kernel_library() { return library.path; }
 void* library_symbol(const char* name) { return dlsym(library.handle, name); }
 
-void load_signatures() {
-  const fs::path signatures = fs::absolute(library.path).parent_path().parent_path() / "signatures.so";
-  if (fs::exists(signatures)) opened(signatures);
+void* beside_variants(const std::string& file, const std::string& function) {
+  const fs::path path = fs::absolute(library.path).parent_path().parent_path() / file;
+  return fs::exists(path) ? dlsym(opened(path), function.c_str()) : nullptr;
 }
 
 const char* stage_name() { return library.stage.c_str(); }

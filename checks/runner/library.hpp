@@ -16,13 +16,13 @@ Pass load_kernel(const std::string& path);
 
 // A function of a library that lies beside this program, which is loaded for it.
 void* beside_runner(const std::string& library, const char* function);
+// The same of a library that stands beside the variants, as build/BACKEND/STAGE/signatures.so; nullptr where there is none.
+void* beside_variants(const std::string& library, const std::string& function);
 
 // The value of a key in its stage.conf, which make has laid beside the variants; "" where it has none.
 std::string stage_says(const std::string& key);
 // The path of what is loaded.
 const std::string& kernel_library();
-// Loads what stands beside the variants, build/BACKEND/STAGE/signatures.so, if it is there.
-void load_signatures();
 // A C function of the library; nullptr where it has none of that name.
 void* library_symbol(const char* name);
 

@@ -18,8 +18,7 @@ namespace lab::search {
 namespace {
 
 constexpr std::size_t ELITE = 3;
-constexpr double MUST_GAIN = 0.03;  // of the time of the one that a child replaces
-constexpr int ATTEMPTS = 2000;      // at a child that has not been tried
+constexpr int ATTEMPTS = 2000;  // at a child that has not been tried
 
 // Its id is a hash (FNV-1a) of what is compiled: two settings that come to the same are one candidate.
 Candidate candidate(const Tunables& tunables, const Shape& shape, const Setting& setting) {
@@ -28,12 +27,6 @@ Candidate candidate(const Tunables& tunables, const Shape& shape, const Setting&
   std::uint64_t bits = FNV_START;
   for (const unsigned char byte : tunables.stage() + "\n" + c.source) bits = fnv1a(bits, byte);
   c.id = format("%08x", unsigned(bits ^ bits >> 32));
-  return c;
-}
-
-Candidate weighed(Candidate c, const Tunables& tunables, const Shape& shape) {
-  c.reason = tunables.objection(c.setting, shape);
-  if (!c.reason.empty()) c.verdict = "too large";
   return c;
 }
 
@@ -48,29 +41,17 @@ double Candidate::time() const { return us.empty() ? INFINITY : median(us); }
 
 void Elite::judge(Candidate& c) {
   if (!c.verdict.empty()) return;
-  c.verdict = c.us.empty() ? "wrong" : "slower";
-  if (c.us.empty()) return;
-  if (members.size() < ELITE) {
-    c.reason = c.parent.empty() ? "where the search starts" : "there were fewer than three";
-  } else {
-    const char* const third = members.back().id.c_str();
-    const double gain = 1 - c.time() / members.back().time();
-    if (gain < MUST_GAIN) {
-      c.reason = gain < 0 ? format("%.1f %% slower than the third, %s", -100 * gain, third)
-                          : format("%.1f %% faster than the third, %s, and 3 %% are asked for", 100 * gain, third);
-      return;
-    }
-    c.reason = format("%.1f %% faster than %s, whose place it takes", 100 * gain, third);
-    members.pop_back();
-  }
-  c.verdict = "elite";
-  members.insert(std::ranges::upper_bound(members, c.time(), {}, &Candidate::time), c);
+  const auto place = std::ranges::upper_bound(members, c.time(), {}, &Candidate::time);
+  const bool joins = members.size() < ELITE || place != members.end();
+  c.verdict = joins ? "elite" : "slower";
+  if (joins) members.insert(place, c);
+  if (members.size() > ELITE) members.pop_back();
 }
 
 std::vector<Candidate> beginnings(const Tunables& tunables, const Shape& shape, const Setting& own) {
-  std::vector<Candidate> all = {weighed(candidate(tunables, shape, own), tunables, shape)};
+  std::vector<Candidate> all = {candidate(tunables, shape, own)};
   for (const Setting& row : tunables.rows(shape))
-    if (row != own) all.push_back(weighed(candidate(tunables, shape, row), tunables, shape));
+    if (row != own) all.push_back(candidate(tunables, shape, row));
   return all;
 }
 
@@ -92,7 +73,7 @@ std::optional<Candidate> propose(const Tunables& tunables, const Shape& shape, c
     Candidate c = candidate(tunables, shape, setting);
     if (!known.insert(c.id).second) continue;
     c.parent = parent.id;
-    return weighed(std::move(c), tunables, shape);
+    return c;
   }
   return std::nullopt;
 }

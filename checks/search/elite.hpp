@@ -18,7 +18,7 @@ struct Candidate {
   Setting setting;
   std::string source;  // what to compile
   std::string parent;  // "" of those that the search starts with
-  // elite: one of the three when it came; slower; wrong; too large; broken: does not build, run or end
+  // elite: one of the three when it came; slower; wrong; too large: spills; broken: does not build, run or end
   std::string verdict, reason;
   std::optional<int> registers, smem;  // smem: bytes
   std::vector<double> us;              // a call, one figure a round; empty unless its outputs are right
@@ -28,11 +28,11 @@ struct Candidate {
 // The three fastest that are right, the fastest first.
 struct Elite {
   std::vector<Candidate> members;
-  // Decides the candidate's verdict and reason, and takes it in where it belongs.
+  // Of a candidate that is right: its verdict, and its place.
   void judge(Candidate& c);
 };
 
-// Where a search starts: the stage as it is, then its other tiles. Refused before anything is built where a `must` fails.
+// Where a search starts: the stage as it is, then its other tiles.
 std::vector<Candidate> beginnings(const Tunables& tunables, const Shape& shape, const Setting& own);
 
 // A child of one of the elite: two tunables have other values. Never one of `known` (ids); nothing when no new one was found.

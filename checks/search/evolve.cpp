@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -26,6 +27,18 @@ namespace fs = std::filesystem;
 
 constexpr unsigned SECONDS = 120;  // of a validation on a GPU, which may hang; on the CPU a job's usual time
 
+// What a script prints. ^C ends this program too, as a call of system() would not.
+std::string shell(const std::string& script) {
+  std::fflush(nullptr);  // what was printed before stands before what the script prints
+  std::FILE* const pipe = popen(script.c_str(), "re");
+  if (!pipe) throw std::runtime_error("sh cannot be started");
+  std::string text;
+  char buffer[1 << 12];
+  for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
+  pclose(pipe);
+  return text;
+}
+
 // "" of a file that is empty, or not there.
 std::string text_of(const std::string& path) { return fs::exists(path) && !fs::is_empty(path) ? read_whole(path) : ""; }
 
@@ -44,9 +57,8 @@ class Search {
     const Shape& s = shape_;
     const char* const fitness = timed_ ? "time" : "model";
     problem_ = format("%s,%d,%d,%d,%d,%d,%s,", stage.c_str(), s.B, s.H, s.S, s.D, s.causal, fitness);
-    const std::string machine =
-        shell("sh checks/scripts/measured_on.sh | awk -F '\t' '$2 { printf \"%s%s %s\", n++ ? \", \" : \"\", $1, $2 }'")
-            .text;
+    const std::string machine = shell(
+        "sh checks/scripts/measured_on.sh | awk -F '\t' '$2 { printf \"%s%s %s\", n++ ? \", \" : \"\", $1, $2 }'");
     log_ = format("# %s %s, seed %d, fitness %s: %s\n%s\n", stage.c_str(), word_.c_str(), int(seed), fitness,
                   machine.c_str(), COLUMNS);
     start_ = tunables_.own(s, on("build/" + backend + "/" + stage + "/fixed", {"plan", "shape=" + word_}).text);
@@ -99,13 +111,11 @@ class Search {
     if (first) {
       children = beginnings(tunables_, shape_, start_);
       for (const Candidate& c : children) known_.insert(c.id);
-      if (children[0].verdict.empty()) parents.members = {children[0]};
+      parents.members = {children[0]};
     }
-    std::size_t to_build = children.size();
-    while (to_build < batch_) {
+    while (children.size() < batch_) {
       const auto child = propose(tunables_, shape_, parents, known_, random_);
       if (!child) break;
-      to_build += child->verdict.empty();
       children.push_back(*child);
     }
     return children;
@@ -115,20 +125,18 @@ class Search {
   void build(const std::vector<Candidate>& children) const {
     std::string ids;
     for (const Candidate& c : children) {
-      if (!c.verdict.empty()) continue;
       const std::string path = dir(c) + "/source.cu";
       fs::create_directories(dir(c));
       if (text_of(path) != c.source) write_whole(path, c.source);
       ids += c.id + " ";
     }
-    if (!ids.empty())
-      shell(format(
-          "nice \"$MAKE\" -s -k -j%u backend=%s stage=%s only='%s' evolve-labs >build/evolve.log 2>&1 </dev/null",
-          cores_, backend_.c_str(), stage_.c_str(), ids.c_str()));
+    shell(
+        format("nice \"$MAKE\" -s -k -j%u backend=%s stage=%s only='%s' evolve-labs >build/evolve.log 2>&1 </dev/null",
+               cores_, backend_.c_str(), stage_.c_str(), ids.c_str()));
   }
 
   void measure(Candidate& c) {
-    if (c.verdict.empty()) read_build_log(c, text_of(dir(c) + "/kernel.log"), fs::exists(dir(c) + "/kernel.so"));
+    read_build_log(c, text_of(dir(c) + "/kernel.log"), fs::exists(dir(c) + "/kernel.so"));
     if (c.verdict.empty()) validate(c);
     elite_.judge(c);
     candidates_.push_back(c);
@@ -136,8 +144,8 @@ class Search {
     write_whole(path_, log_, "out");
     const std::string time = c.us.empty() ? "" : format("%9.3f us%s", c.time(), timed_ ? "" : " by the model");
     progress_->clear();
-    std::printf("%4zu %s %-9s %s %s: %s\n", candidates_.size(), c.id.c_str(), c.verdict.c_str(), time.c_str(),
-                difference(start_, c.setting).c_str(), c.reason.c_str());
+    std::printf("%4zu %s %-9s %s %s%s%s\n", candidates_.size(), c.id.c_str(), c.verdict.c_str(), time.c_str(),
+                difference(start_, c.setting).c_str(), c.reason.empty() ? "" : ": ", c.reason.c_str());
     std::fflush(stdout);
   }
 

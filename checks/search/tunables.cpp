@@ -1,18 +1,14 @@
 #include "checks/search/tunables.hpp"
 
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <regex>
 #include <set>
 #include <sstream>
-#include <stdexcept>
 
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/whole_file.hpp"
-#include "common/number.hpp"
+#include "reference/bad_input.hpp"
 
 namespace lab::search {
 namespace {
@@ -46,18 +42,6 @@ std::string conf_of(const std::string& stage) {
 
 }  // namespace
 
-Printed shell(const std::string& script) {
-  std::fflush(nullptr);  // what was printed before stands before what the script prints
-  std::FILE* const pipe = popen(script.c_str(), "re");
-  if (!pipe) throw std::runtime_error("sh cannot be started");
-  Printed printed;
-  char buffer[1 << 12];
-  for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) printed.text.append(buffer, n);
-  const int waited = pclose(pipe);
-  printed.status = WIFEXITED(waited) ? WEXITSTATUS(waited) : -1;
-  return printed;
-}
-
 Tunables::Tunables(const std::string& stage)
     : Tunables(stage, conf_of(stage), read_whole("stages/" + stage + "/kernel.cu")) {}
 
@@ -77,32 +61,32 @@ void Tunables::must(bool holds, const std::string& what) const {
 }
 
 void Tunables::read(const std::string& conf) {
-  const std::regex LINE("(table|tunable|  values|  at|let|must)(?: (.*?[^ ]))?: (.*)");
+  const std::regex LINE("(table|tunable|  values|  at)(?: (.*?[^ ]))?: (.*)");
   std::istringstream lines(conf);
   std::smatch m;
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line[0] == '#') continue;
     must(std::regex_match(line, m, LINE) && (line[0] != ' ' || !tunables_.empty()),
-         "'" + line + "' means nothing; lines are table, tunable (with values and at), let, must");
+         "'" + line + "' means nothing; lines are table, tunable (with values and at)");
     const std::string kind = m[1], what = m[2], text = m[3];
     const std::size_t when = what.find(" when ");
     if (kind == "table") arguments_ = split(text, " ");
     if (kind == "tunable")
-      tunables_.push_back({what.substr(0, when), when == what.npos ? "1" : what.substr(when + 6), {}, {}, {}});
+      tunables_.push_back({what.substr(0, when), when == what.npos ? "" : what.substr(when + 6), {}, {}, {}});
     if (kind == "  values") tunables_.back().values = split(text, " | ");
     if (kind == "  at") tunables_.back().at = text;
-    if (kind == "let") lets_.emplace_back(what, text);
-    if (kind == "must") musts_.emplace_back(what, text);
   }
 }
 
 void Tunables::check() const {
-  std::set<std::string> names = {"D", "causal", "S", "B", "H"};
+  std::set<std::string> names = {"D"};
   for (const Tunable& t : tunables_) {
     const bool of_launch = std::ranges::count(arguments_, t.name) > 0;
     must(names.insert(t.name).second, t.name + " is there twice");
     must(t.values.size() > 1, t.name + " has no two values");
     must(of_launch != !t.at.empty(), t.name + " must have at:, or be an argument of the table");
+    must(t.when.empty() || t.when == "causal" || t.when == "D == 64" || t.when == "D == 128",
+         t.name + ": when " + t.when + ": it is D == 64, D == 128 or causal");
     must(of_launch || std::ranges::count(t.values, t.own),
          t.name + ": '" + t.own + "', which kernel.cu says, is not among its values");
   }
@@ -112,15 +96,6 @@ void Tunables::check() const {
   for (const Launch& call : launches(kernel_))
     must(call.arguments.size() == arguments_.size(),
          format("table: has %zu arguments, a launch of kernel.cu %zu", arguments_.size(), call.arguments.size()));
-  // To sh a name that it does not know is 0.
-  const auto known = [&](const std::string& expression) {
-    const std::regex name("[A-Za-z_]\\w*");
-    for (std::sregex_iterator i(expression.begin(), expression.end(), name), end; i != end; ++i)
-      must(names.contains(i->str()), i->str() + " in '" + expression + "' is no name");
-  };
-  for (const auto& [name, expression] : lets_) known(expression), names.insert(name);
-  for (const auto& [condition, reason] : musts_) known(condition);
-  for (const Tunable& t : tunables_) known(t.when);
 }
 
 // Where a source has the value that stands in braces in "constexpr int Q = {2};", and its length. The piece must be there once, and
@@ -137,29 +112,12 @@ std::pair<std::size_t, std::size_t> Tunables::place(const Tunable& t, const std:
   return {at + open, value.size()};
 }
 
-// By sh, whose arithmetic is C's. A value that is no number is a dash, an error where an expression asks for it: sh would take the
-// unknown KEYS in "KEYS / 2" for 0.
-bool Tunables::holds(const std::string& condition, const Setting& setting, const Shape& s) const {
-  std::string script = format("exec 2>&1\nD=%d causal=%d S=%d B=%d H=%d\n", s.D, s.causal, s.S, s.B, s.H);
-  for (const auto& [name, value] : setting) script += name + "=" + (number_in<long>(value) ? value : "-") + "\n";
-  for (const auto& [name, expression] : lets_)
-    if (!setting.empty()) script += name + "=$((" + expression + "))\n";
-  const Printed printed = shell(script + "echo $((" + condition + "))");
-  must(printed.status == 0, printed.text.substr(0, printed.text.find('\n')));
-  return printed.text != "0\n";
-}
-
 std::vector<const Tunable*> Tunables::for_shape(const Shape& shape) const {
   std::vector<const Tunable*> some;
   for (const Tunable& t : tunables_)
-    if (holds(t.when, {}, shape)) some.push_back(&t);
+    if (t.when.empty() || (t.when == "causal" ? shape.causal : t.when == format("D == %d", shape.D)))
+      some.push_back(&t);
   return some;
-}
-
-std::string Tunables::objection(const Setting& setting, const Shape& shape) const {
-  for (const auto& [condition, reason] : musts_)
-    if (!holds(condition, setting, shape)) return reason;
-  return "";
 }
 
 std::vector<Setting> Tunables::rows(const Shape& shape) const {

@@ -10,17 +10,11 @@
 
 namespace lab::search {
 
-struct Printed {
-  std::string text;
-  int status;  // -1: ended by a signal
-};
-Printed shell(const std::string& script);  // of sh; ^C ends this program too, as a call of system() would not
-
 // Of each tunable the value, as a text of C++.
 using Setting = std::map<std::string, std::string>;
 
 struct Tunable {
-  std::string name, when;           // when: the condition on D and causal under which it matters
+  std::string name, when;  // when: "D == 64", "D == 128" or "causal", of the shapes for which it matters; "" of all
   std::vector<std::string> values;  // at least two
   std::string at;                   // a piece of kernel.cu, there once, the value in braces; "" of a launch's argument
   std::string own;                  // what kernel.cu says there
@@ -39,8 +33,6 @@ class Tunables {
   std::vector<Setting> rows(const Shape& shape) const;
   // The row that the stage takes for the shape, by the plan that the runner prints: "kernel attention<64,4>".
   Setting own(const Shape& shape, const std::string& plan) const;
-  // Why the setting cannot be built or run; "" if it can.
-  std::string objection(const Setting& setting, const Shape& shape) const;
   // The kernel with these values for a compiler: whatever launch of the shape's D it chooses has this row's arguments.
   std::string source(const Setting& setting, const Shape& shape) const;
 
@@ -49,13 +41,11 @@ class Tunables {
   void check() const;
   void must(bool holds, const std::string& what) const;
   std::pair<std::size_t, std::size_t> place(const Tunable& tunable, const std::string& source) const;
-  bool holds(const std::string& condition, const Setting& setting, const Shape& shape) const;
   std::string launch(const Setting& row, const Shape& shape, const char* comma) const;  // "<64,2,128>"
 
   std::string stage_, kernel_;
   std::vector<std::string> arguments_;  // of a launch, by `table:`
   std::vector<Tunable> tunables_;
-  std::vector<std::pair<std::string, std::string>> lets_, musts_;  // name or condition, expression or reason
 };
 
 }  // namespace lab::search

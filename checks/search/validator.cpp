@@ -7,7 +7,7 @@
 #include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/format.hpp"
-#include "checks/acceptance/launch.hpp"
+#include "checks/acceptance/sampling.hpp"
 #include "common/backend.hpp"
 
 namespace lab::search {
@@ -25,12 +25,12 @@ class Validator {
   Validator(const Subject& candidate, const Shape& shape, const Plan& plan)
       : candidate_(candidate), shape_(shape), plan_(plan), seed_(plan.seed * 1000003) {}
 
-  Passed validate() {
+  std::vector<double> validate() {
     single_calls("before it is timed");
     for (int i = 0; i < plan_.rounds; ++i) round(i);
     single_calls("after it was timed");
     if (const std::string what = device_.settings_changed(); !what.empty()) throw Refused("settings", what);
-    return passed_;
+    return us_;
   }
 
  private:
@@ -73,19 +73,6 @@ class Validator {
     if (!report.findings.empty()) throw Refused("memory", report.findings[0].text);
   }
 
-  // Rows spread over all heads, others each time; the last row of all is always one.
-  std::vector<RowBlock> sample(const Shape& shape, std::size_t count) {
-    const std::size_t rows = shape.rows(), some = std::min(rows, count);
-    std::vector<RowBlock> chosen;
-    for (std::size_t i = 0; i < some; ++i) {
-      const std::size_t first = rows * i / some, size = rows * (i + 1) / some - first;
-      seed_ = seed_ * 6364136223846793005ull + 1442695040888963407ull;
-      const std::size_t row = i + 1 == some ? rows - 1 : first + std::size_t(seed_ >> 33) % size;
-      chosen.push_back({int(row / std::size_t(shape.S)), int(row % std::size_t(shape.S)), 1});
-    }
-    return chosen;
-  }
-
   // The guard of memory.
   Output fetched(const Posed& posed, const std::string& when) {
     std::vector<Output> outputs;
@@ -101,7 +88,9 @@ class Validator {
   Output judged(const Posed& posed, int count, const std::string& when) {
     const Shape& shape = posed.problem->shape;
     const Output out = fetched(posed, when);
-    const std::vector<RowBlock> rows = sample(shape, std::size_t(count));
+    std::vector<RowBlock> rows;  // spread over all heads, others each time
+    for (const std::uint32_t row : sample(std::uint32_t(shape.rows()), std::size_t(count), ++seed_))
+      rows.push_back({int(row) / shape.S, int(row) % shape.S, 1});
     Comparison compared;
     compare(shape, rows, out, oracle(candidate_, *posed.problem, rows)[0], compared);
     if (!compared.good()) {
@@ -110,7 +99,6 @@ class Validator {
                                      first.b * shape.H + first.h, first.row, first.col, text(shape).c_str(),
                                      double(first.got), first.expected, when.c_str()));
     }
-    passed_.rows_checked += rows.size();
     return out;
   }
 
@@ -158,9 +146,8 @@ class Validator {
     for (std::size_t i = 0; i < again.size(); ++i)
       if (fetched(again[i], "while it was repeated") != outputs[i])
         throw Refused("determinism", "the same inputs at other addresses, in another order, gave other bits");
-    passed_.calls_checked += timed.size();
     if (!us) return;
-    passed_.us.push_back(*us);
+    us_.push_back(*us);
     if (*us < floor_us(shape_))
       throw Refused("roofline",
                     format("%.3f us a call, and no GPU of the lab can do it below %.3f", *us, floor_us(shape_)));
@@ -175,7 +162,7 @@ class Validator {
   std::deque<Problem> problems_;
   std::deque<Tensors> memory_;
   Batch last_;  // runs untimed before each round, so that the clock is up
-  Passed passed_;
+  std::vector<double> us_;
 };
 
 }  // namespace
@@ -191,7 +178,7 @@ Plan plan_for(const Shape& shape) {
   return {.calls = std::clamp(int(LONGEST_TIMED_US / guess), 2, 16), .rounds = guess > LONGEST_TIMED_US / 4 ? 5 : 9};
 }
 
-Passed validate(const Subject& candidate, const Shape& shape, const Plan& plan) {
+std::vector<double> validate(const Subject& candidate, const Shape& shape, const Plan& plan) {
   return Validator(candidate, shape, plan).validate();
 }
 

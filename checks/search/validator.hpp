@@ -20,15 +20,10 @@ struct Plan {
 // How many calls and rounds are good for a shape on this device.
 Plan plan_for(const Shape& shape);
 
-struct Passed {
-  std::vector<double> us;  // a call, one figure a round; empty without a clock
-  std::size_t calls_checked = 0, rows_checked = 0;
-};
-
 // No attention of this shape takes less time on any GPU that the lab knows.
 double floor_us(const Shape& shape);
 
-// Throws Refused.
-Passed validate(const Subject& candidate, const Shape& shape, const Plan& plan);
+// How long a call took, one figure a round; empty without a clock. Throws Refused.
+std::vector<double> validate(const Subject& candidate, const Shape& shape, const Plan& plan);
 
 }  // namespace lab::search

@@ -31,9 +31,6 @@ tunable Q: queries' slots
 tunable EARLY when D == 64: keys before the wait
   at: EARLY = D == 64 ? {N / 2} : N;
   values: 0 | N / 2 | N
-let smem: GROUPS * 100 + N * Q
-must smem <= 400: too much memory
-must N % 64 == 0 || GROUPS < 3: steps of 64
 )";
 
 Setting with(Setting setting, const Setting& changes) {
@@ -70,21 +67,9 @@ if (args.shape.D == 64) return few ? launch<64, 2, 96>(args) : launch<64, 2, 96>
 return cudaErrorInvalidValue;
 )");
   CHECK_THROWS_AS(tunables.own(SHAPE, "kernel attention<64,3,64>\n"), BadInput);
-}
-
-TEST_CASE("evolve: a setting that cannot be built is known beforehand") {
-  const Tunables tunables("v9z_test", CONF, KERNEL);
-  const std::vector<Setting> rows = tunables.rows(SHAPE);
-  REQUIRE(rows.size() == 2);
-  for (const Setting& row : rows) CHECK(tunables.objection(row, SHAPE) == "");
+  CHECK(tunables.rows(SHAPE).size() == 2);
   CHECK(tunables.for_shape(SHAPE).size() == 4);
   CHECK(tunables.for_shape({2, 8, 512, 128, false}).size() == 3);
-  CHECK(tunables.objection(with(rows[0], {{"GROUPS", "2"}}), SHAPE) == "too much memory");
-  CHECK(tunables.objection(with(rows[0], {{"GROUPS", "3"}, {"Q", "1"}, {"N", "96"}}), SHAPE) == "steps of 64");
-  const Tunables asks("v9z_test", CONF + "must EARLY < 64: x\n", KERNEL);
-  CHECK(asks.objection(with(rows[0], {{"EARLY", "64"}}), SHAPE) == "x");
-  for (const char* no_number : {"N / 2", "KEYS / 2", "1.0f / f(N)"})
-    CHECK_THROWS_AS(asks.objection(with(rows[0], {{"EARLY", no_number}}), SHAPE), BadInput);
 }
 
 TEST_CASE("evolve: a malformed tunables.conf is one line") {
@@ -97,11 +82,11 @@ TEST_CASE("evolve: a malformed tunables.conf is one line") {
       {"at: constexpr int Q = {2};", "at: constexpr {int}", ": Q: 'constexpr int' must be in kernel.cu once"},
       {"constexpr int Q = {2};", "kept of Q = {2};", ": Q: 'kept of Q = 2;' is in a comment"},
       {"tunable Q:", "tunable N:", ": N is there twice"},
-      {"must smem", "needs smem", ": 'needs smem <= 400: too much memory' means nothing; lines are"},
+      {"table: D", "must D: D", ": 'must D: D GROUPS N' means nothing; lines are"},
       {"  values: 1 | 2 | 3\n", "", ": GROUPS has no two values"},
       {"table: D GROUPS N", "table: D GROUPS", ": N must have at:, or be an argument of the table"},
       {"  at: constexpr int Q = {2};\n", "", ": Q must have at:, or be an argument of the table"},
-      {"GROUPS * 100", "GROUP * 100", ": GROUP in 'GROUP * 100 + N * Q' is no name"},
+      {"when D == 64", "when S == 64", ": EARLY: when S == 64: it is D == 64, D == 128 or causal"},
   };
   for (const auto& [old, fresh, said] : cases) {
     CAPTURE(said);
@@ -124,7 +109,6 @@ TEST_CASE("evolve: of every stage the kernel's own values are allowed, and each 
       const Shape shape{2, 8, 512, i < 2 ? 64 : 128, i % 2 == 1};
       for (const Setting& setting : tunables.rows(shape)) {
         const std::string source = tunables.source(setting, shape);
-        CHECK(tunables.objection(setting, shape) == "");
         CHECK(std::ranges::count(source, '\n') == std::ranges::count(kernel, '\n') + 1);
         for (const Tunable* t : tunables.for_shape(shape))
           for (const std::string& value : t->values)
@@ -136,19 +120,14 @@ TEST_CASE("evolve: of every stage the kernel's own values are allowed, and each 
   CHECK(stages >= 7);
 }
 
-TEST_CASE("evolve: three are kept, and a child must be 3 % faster than the one that leaves") {
+TEST_CASE("evolve: the three fastest that are right are kept") {
   Elite elite;
-  for (const auto& [id, us] : {std::pair("a", 100.0), std::pair("b", 90.0), std::pair("c", 110.0)})
+  for (const auto& [id, us] : {std::pair("a", 100.0), {"b", 90.0}, {"c", 110.0}, {"e", 106.0}})
     CHECK(judged(elite, right(id, us)).verdict == "elite");
-  CHECK(ids(elite.members) == std::vector<std::string>{"b", "a", "c"});
-  CHECK(judged(elite, right("d", 107)).reason == "2.7 % faster than the third, c, and 3 % are asked for");
-  CHECK(judged(elite, right("f", 200)).reason == "81.8 % slower than the third, c");
-  CHECK(judged(elite, right("e", 106)).verdict == "elite");
-  CHECK(ids(elite.members) == std::vector<std::string>{"b", "a", "e"});
+  CHECK(judged(elite, right("f", 107)).verdict == "slower");
   Candidate wrong = right("w", 1);
   wrong.verdict = "wrong";
-  elite.judge(wrong);
-  CHECK(judged(elite, {}).verdict == "wrong");  // no time is known
+  CHECK(judged(elite, wrong).verdict == "wrong");
   CHECK(ids(elite.members) == std::vector<std::string>{"b", "a", "e"});
 }
 
@@ -162,7 +141,6 @@ tunable A: A
 tunable E: E
   at: e = {1};
   values: 1 | 2 | 3
-must A + E < 6: A and E are too much
 )",
                           "a = 1; e = 1;\nlaunch<64, 1>(args), launch<64, 2>(args)\n");
   Elite elite{beginnings(tunables, SHAPE, tunables.rows(SHAPE)[1])};
@@ -171,19 +149,18 @@ must A + E < 6: A and E are too much
   CHECK(elite.members[1].setting.at("T") == "1");
   std::set<std::string> known, seen;
   for (const Candidate& c : elite.members) known.insert(c.id);
-  int children = 0, refused = 0;
+  int children = 0;
   SplitMix64 any(7);
   while (const auto c = propose(tunables, SHAPE, elite, known, any)) {
     const Candidate& parent = *std::ranges::find(elite.members, c->parent, &Candidate::id);
     int changed = 0;
     for (const auto& [name, value] : parent.setting) changed += c->setting.at(name) != value;
     CHECK(changed == 2);
-    seen.insert(c->id), ++children, refused += c->verdict == "too large";
+    seen.insert(c->id), ++children;
   }
   CHECK(seen.size() == std::size_t(children));
   // Of each of two parents 4 with other A and E, 2 with another T and A, 2 with another T and E.
   CHECK(children == 16);
-  CHECK(refused == 2);
   const auto tried = [&](std::uint64_t seed) {
     std::vector<Candidate> five;
     SplitMix64 random(seed);
@@ -201,7 +178,7 @@ TEST_CASE("evolve: a row has the columns of the committed log") {
   b.us = {9.5, 9.25, 9.0}, b.registers = 128, b.smem = 1000;
   Elite elite{{a}};
   elite.judge(b);
-  CHECK(row(b, a.setting) == "b,p,elite,9.25,128,1000,there were fewer than three,\"B=g(x, \"\"y\"\")\"");
+  CHECK(row(b, a.setting) == "b,p,elite,9.25,128,1000,,\"B=g(x, \"\"y\"\")\"");
   std::ifstream log("writeups/results/evolve.csv");
   std::string header = "#";
   while (header.starts_with("#") && std::getline(log, header)) {

@@ -2,7 +2,6 @@
 // paper nothing waits.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <set>
 #include <vector>
 

@@ -1,14 +1,10 @@
-// The verdict on a launch: an output against its bound, what else a launch did, and both on their way to another program.
+// The verdict on a launch: an output against its bound, and what else a launch did.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <limits>
 
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/launch.hpp"
-#include "checks/acceptance/verdict.hpp"
-#include "checks/tests/scratch.hpp"
 
 namespace {
 using namespace lab;
@@ -112,23 +108,6 @@ TEST_CASE("faults: failures, findings, the number of blocks and strays, and a de
   ran = {};
   ran.launched = cudaErrorInvalidValue;
   CHECK(faults_of(ran).at(0).evidence == Evidence::failure);
-}
-
-TEST_CASE("verdict: what one program says, another reads") {
-  const std::string file = scratch_path("verdict");
-  const char* const before = std::getenv(VERDICT_FILE);
-  const std::string kept = before ? before : "";
-  std::filesystem::remove(file);
-  setenv(VERDICT_FILE, file.c_str(), 1);
-  record("tells", "a=b\nnot this");
-  record("finding", "one"), record("finding", "two");
-  before ? setenv(VERDICT_FILE, kept.c_str(), 1) : unsetenv(VERDICT_FILE);
-  const Verdict verdict = Verdict::from(file);
-  std::filesystem::remove(file);
-  CHECK(verdict.first("tells") == "a=b");
-  CHECK((verdict.first("finding") == "one" && verdict.all("finding").size() == 2));
-  CHECK(verdict.first("red") == "");
-  CHECK(Verdict::from(file).first("tells") == "");
 }
 
 }  // namespace

@@ -32,9 +32,9 @@ Term term(float f) {
 }
 
 // A block in which an infinity or a NaN takes part.
-float special_sum(const fp16* a, const fp16* b, float c, int count) {
+float special_sum(const fp16 (&a)[16], const fp16 (&b)[16], float c) {
   bool nan = std::isnan(c), plus = c == INFINITY, minus = c == -INFINITY;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < 16; ++i) {
     const float product = to_float(a[i]) * to_float(b[i]);
     nan |= std::isnan(product), plus |= product == INFINITY, minus |= product == -INFINITY;
   }
@@ -42,15 +42,17 @@ float special_sum(const fp16* a, const fp16* b, float c, int count) {
   return plus ? INFINITY : -INFINITY;
 }
 
-float block_sum(const fp16* a, const fp16* b, float c, TensorCoreModel model) {
+}  // namespace
+
+float tensor_core_dot(const fp16 (&a)[16], const fp16 (&b)[16], float c) {
   bool special = is_special(c);
-  for (int i = 0; i < model.block; ++i) special |= is_special(a[i]) || is_special(b[i]);
-  if (special) return special_sum(a, b, c, model.block);
+  for (int i = 0; i < 16; ++i) special |= is_special(a[i]) || is_special(b[i]);
+  if (special) return special_sum(a, b, c);
 
   constexpr int PRODUCT_FRACTION = 20, FLOAT_FRACTION = 23;
   Term terms[17];
   int count = 0;
-  for (int i = 0; i < model.block; ++i) {
+  for (int i = 0; i < 16; ++i) {
     const Term x = term(a[i]), y = term(b[i]);
     if (!x.significand || !y.significand) continue;
     terms[count++] = {x.negative != y.negative, (x.significand * y.significand) << (FLOAT_FRACTION - PRODUCT_FRACTION),
@@ -63,21 +65,13 @@ float block_sum(const fp16* a, const fp16* b, float c, TensorCoreModel model) {
 
   std::int64_t sum = 0;
   for (int i = 0; i < count; ++i) {
-    const std::int64_t aligned = (terms[i].significand << model.extra) >> std::min(largest - terms[i].exponent, 63);
+    const std::int64_t aligned = (terms[i].significand << EXTRA_BITS) >> std::min(largest - terms[i].exponent, 63);
     sum += terms[i].negative ? -aligned : aligned;
   }
   const auto magnitude = std::uint64_t(sum < 0 ? -sum : sum);
   const int cut = std::max(int(std::bit_width(magnitude)) - 24, 0);
-  const double kept = std::ldexp(double(magnitude >> cut << cut), largest - FLOAT_FRACTION - model.extra);
+  const double kept = std::ldexp(double(magnitude >> cut << cut), largest - FLOAT_FRACTION - EXTRA_BITS);
   return float(sum < 0 ? -kept : kept);
-}
-
-}  // namespace
-
-float tensor_core_dot(const fp16* a, const fp16* b, float c, int k, TensorCore tensor_core) {
-  const TensorCoreModel model = model_of(tensor_core);
-  for (int i = 0; i < k; i += model.block) c = block_sum(a + i, b + i, c, model);
-  return c;
 }
 
 // --- the fast way: lanes of a vector are neighbouring columns ---------------------------------------------------
@@ -118,7 +112,7 @@ struct TileOperands {
 float element_by_definition(const TileOperands& x, int row, int column, float c) {
   fp16 a[16], b[16];
   for (int k = 0; k < 16; ++k) a[k] = {x.a_bits[row][k]}, b[k] = {x.b_bits[k][column]};
-  return block_sum(a, b, c, model_of(TensorCore::sm_90));
+  return tensor_core_dot(a, b, c);
 }
 
 // Sixteen halves become floats. __F16C__ would not tell the two apart: g++ 12 reads its macros before the pragma below.

@@ -1,15 +1,15 @@
-// The result of a tensor core from fp16 operands and an fp32 accumulator, bit for bit.
+// The result of an H200's tensor core from fp16 operands and an fp32 accumulator, bit for bit.
 //
-// A dot product is taken in blocks of products, and each block is added to the accumulator in one step:
+// A dot product is taken in blocks of 16 products, and each block is added to the accumulator in one step:
 //   1. Products are exact, and stay unnormalised: a product's exponent is the sum of its factors', whether its
 //      significand is below 2 or not. Zero products, and a zero accumulator, take no part.
-//   2. All of them are shifted right to the largest exponent and cut off after 23 + `extra` fraction bits.
+//   2. All of them are shifted right to the largest exponent and cut off after 25 fraction bits.
 //   3. What is left is summed exactly, and the sum is cut off to fp32's 24 bits, towards zero.
-//   sm_90: blocks of 16, extra = 2. sm_89 (and sm_80): blocks of 8, extra = 1.
+// (sm_89 and sm_80 take blocks of 8 and keep 24 bits.)
 // Subnormal halves and accumulators count in full. A NaN, inf x 0, or infinities of both signs give the NaN 0x7FFFFFFF.
 //
 // The model is that of F. Khattak and M. Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (TACO), whose floor of
-// 2^-133 under the largest exponent no fp16 input can reach. `make probe what=mma` holds it against the GPU at hand.
+// 2^-133 under the largest exponent no fp16 input can reach. `make probe what=mma` holds it against a GPU.
 #pragma once
 #include <cstdint>
 
@@ -17,21 +17,11 @@
 
 namespace lab {
 
-// Whose arithmetic; kernels have an H200's.
-enum class TensorCore { sm_90, sm_89 };
-
-struct TensorCoreModel {
-  int block;  // products per step
-  int extra;  // bits kept beyond fp32's
-};
-constexpr TensorCoreModel model_of(TensorCore tensor_core) {
-  return tensor_core == TensorCore::sm_89 ? TensorCoreModel{8, 1} : TensorCoreModel{16, 2};
-}
+inline constexpr int EXTRA_BITS = 2;  // beyond fp32's
 inline constexpr std::uint32_t TENSOR_CORE_NAN = 0x7FFFFFFFu;
 
-// c + sum of a[i] b[i], i < k, as the tensor core gives it. `k` must be a multiple of the model's block.
-// This is the definition; mma_tile below is the fast way.
-float tensor_core_dot(const fp16* a, const fp16* b, float c, int k, TensorCore tensor_core);
+// c + sum of a[i] b[i] as the tensor core gives it: the definition; mma_tile below is the fast way.
+float tensor_core_dot(const fp16 (&a)[16], const fp16 (&b)[16], float c);
 
 // The functions below are there with AVX2 and without, and give the same bits.
 bool machine_has_avx2();
@@ -60,7 +50,7 @@ class MmaB {
   alignas(32) std::int16_t exponent_[16][8];
   alignas(16) std::uint32_t special_[8];  // all ones where the column does
 };
-// c += a b; every element equals sm_90's tensor_core_dot of its row and column.
+// c += a b; every element equals tensor_core_dot of its row and column.
 void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], bool with_avx2 = machine_has_avx2());
 // The same where the bits are bfloat16s: exact products, summed as doubles and cut off to a float. A GPU keeps fewer bits
 // of the smaller ones.

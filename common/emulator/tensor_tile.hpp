@@ -25,10 +25,8 @@ inline void convert_b(const std::uint16_t (&bits)[16][8], float (&value)[16][8],
 
 inline UInt power_of_two(const Int& exponent) { return UInt((exponent + 127) << 23); }
 
-// c += a b, exactly as an sm_90's tensor core gives it.
+// c += a b, exactly as the tensor core gives it.
 inline void exact_tile(const TileOperands& x, float (&c)[16][8]) {
-  constexpr TensorCoreModel MODEL = model_of(TensorCore::sm_90);
-  static_assert(MODEL.block == 16);
   for (int row = 0; row < 16; ++row) {
     Short largest_product = Short{} + std::int16_t(2 * NONE);
     for (int k = 0; k < 16; ++k) {
@@ -38,7 +36,7 @@ inline void exact_tile(const TileOperands& x, float (&c)[16][8]) {
     const Int largest = __builtin_convertvector(largest_product, Int);
     const auto before = load<Float>(c[row]);
     const Int of_c = (Int(before) >> 23 & 255) - 127;  // of a zero: below that of any product
-    const Int unit = (largest > of_c ? largest : of_c) - (23 + MODEL.extra);
+    const Int unit = (largest > of_c ? largest : of_c) - (23 + EXTRA_BITS);
     // Where there is no product the scale may be anything: the sum is zero, and c stays as it is.
     const Int up = -unit;
     const auto scale = Float(power_of_two(up < 127 ? up : Int{} + 127));

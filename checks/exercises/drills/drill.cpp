@@ -42,8 +42,7 @@ struct DrillRan {
 
 DrillRan run(const Drill& d, Schedule schedule, Copies copies, ExecWatcher* watcher = nullptr) {
   static const auto launch = reinterpret_cast<decltype(&::drill)>(library_symbol("drill"));
-  ExecOptions options;
-  options.schedule = schedule, options.copies = options.products = copies, options.check = true;
+  ExecOptions options{.schedule = schedule, .copies = copies, .products = copies, .check = true};
   if (watcher) options.workers = 1, options.watcher = watcher, options.count = true;
   set_exec_options(options);
   take_exec_report();

@@ -2,6 +2,7 @@
 // judge's half of it: the inputs, what must come out, bit for bit, and sometimes the order of events.
 #pragma once
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,12 @@ struct Drill {
   std::function<std::string(std::span<const ExecEvent>)> order{};
 };
 using Launches = std::vector<Drill>;
+template <class Case, class Make>
+Launches of_each(std::initializer_list<Case> cases, Make make) {
+  Launches all;
+  for (const Case& one : cases) all.push_back(make(one));
+  return all;
+}
 
 // NAME's is `extern "C" Launches drill_NAME()`, in one of the other files here. Small whole numbers: then no order of
 // additions changes a bit.

@@ -7,8 +7,7 @@ namespace lab {
 
 extern "C" Launches drill_k_major() {  // a 64 x 64 by 64 x 32 product, and the fields of four descriptors
   constexpr int M = 64, N = 32, K = 64;
-  Launches all;
-  for (const int swizzle : {128, 64, 0}) {
+  return of_each({128, 64, 0}, [](int swizzle) {
     Drill d{.name = "swizzle " + std::to_string(swizzle), .size = {swizzle}, .in = small_numbers((M + N) * K)};
     multiply(d, M, N, K, true);
     // PTX ISA, "Matrix Descriptor Format": 14 bits of address / 16, of leading / 16, of stride / 16, and two at the top.
@@ -16,29 +15,27 @@ extern "C" Launches drill_k_major() {  // a 64 x 64 by 64 x 32 product, and the 
     for (int i = 0; i < 4; ++i)
       for (const int field : {(0x7C400 + 16 * i) % 0x40000 / 16, 2048 / 16, (1024 + 256 * i) / 16, tops[i] << 14})
         d.right.push_back(float(field));
-    all.push_back(d);
-  }
-  return all;
+    return d;
+  });
 }
 
 extern "C" Launches drill_mn_major() {  // a 64 x 48 by 48 x N product
   constexpr int M = 64, K = 48;
-  Launches all;
-  const std::pair<int, Swizzle> cases[] = {
-      {64, Swizzle::b128}, {128, Swizzle::b128}, {64, Swizzle::b64}, {64, Swizzle::none}, {128, Swizzle::none}};
-  for (const auto& [N, swizzle] : cases) {
+  using Case = std::pair<int, Swizzle>;
+  constexpr Swizzle wide = Swizzle::b128, none = Swizzle::none;
+  return of_each({Case{64, wide}, {128, wide}, {64, Swizzle::b64}, {64, none}, {128, none}}, [](const Case& one) {
+    const auto [N, swizzle] = one;
     Drill d{.name = "N " + std::to_string(N) + ", swizzle " + std::to_string(swizzle_bytes(swizzle)),
             .size = {N, int(swizzle)},
             .in = small_numbers((M + N) * K)};
     multiply(d, M, N, K, false);
-    all.push_back(d);
-  }
-  return all;
+    return d;
+  });
 }
 
 extern "C" Launches drill_store() {  // the elements doubled, in halves, up to the result's last row
-  Launches all;
-  for (const auto& [tiles, rows] : {std::pair(1, 64), {3, 150}}) {
+  return of_each({std::pair(1, 64), {3, 150}}, [](const auto& one) {
+    const auto [tiles, rows] = one;
     Drill d{.name = std::to_string(rows) + " rows",
             .size = {tiles, rows},
             .in = small_numbers(tiles * 64 * 64),
@@ -46,29 +43,28 @@ extern "C" Launches drill_store() {  // the elements doubled, in halves, up to t
             .columns = 64,
             .halves = true};
     for (int i = 0; i < rows * 64; ++i) d.right.push_back(2 * d.in[i]);
-    all.push_back(d);
-  }
-  return all;
+    return d;
+  });
 }
 
 extern "C" Launches drill_swizzle() {  // the tile twice, and the place of each element
-  Launches all;
-  const int cases[][3] = {{8, 64, 64}, {24, 128, 64}, {64, 64, 64}, {136, 64, 64}, {8, 32, 32}, {40, 96, 32}};
-  for (const auto& [rows, columns, width] : cases) {
-    Drill d{.name = std::to_string(rows) + " x " + std::to_string(columns) + ", width " + std::to_string(width),
-            .size = {rows, columns, width},
-            .in = small_numbers(rows * columns),
-            .rows = std::size_t(rows),
-            .columns = std::size_t(columns)};
-    for (int copy = 0; copy < 2; ++copy) d.right.insert(d.right.end(), d.in.begin(), d.in.end());
-    for (int row = 0; row < rows; ++row)
-      for (int column = 0; column < columns; ++column) {
-        const int byte = row * 2 * width + column % width * 2;
-        d.right.push_back(float(column / width * rows * width + wgmma_layout::swizzled(byte, 2 * width) / 2));
-      }
-    all.push_back(d);
-  }
-  return all;
+  using Case = std::array<int, 3>;
+  return of_each(
+      {Case{8, 64, 64}, {24, 128, 64}, {64, 64, 64}, {136, 64, 64}, {8, 32, 32}, {40, 96, 32}}, [](Case one) {
+        const auto [rows, columns, width] = one;
+        Drill d{.name = std::to_string(rows) + " x " + std::to_string(columns) + ", width " + std::to_string(width),
+                .size = {rows, columns, width},
+                .in = small_numbers(rows * columns),
+                .rows = std::size_t(rows),
+                .columns = std::size_t(columns)};
+        for (int copy = 0; copy < 2; ++copy) d.right.insert(d.right.end(), d.in.begin(), d.in.end());
+        for (int row = 0; row < rows; ++row)
+          for (int column = 0; column < columns; ++column) {
+            const int byte = row * 2 * width + column % width * 2;
+            d.right.push_back(float(column / width * rows * width + wgmma_layout::swizzled(byte, 2 * width) / 2));
+          }
+        return d;
+      });
 }
 
 extern "C" Launches drill_tile_map() {  // each head's rows, and zeros below them

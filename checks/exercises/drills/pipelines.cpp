@@ -122,8 +122,7 @@ std::string turns_order(int tiles, Events events) {
 
 extern "C" Launches drill_chain() {  // the sum of f(Q K^T) V over tiles
   constexpr int N = 64, TILE = N * N;
-  Launches all;
-  for (const int tiles : {1, 4}) {
+  return of_each({1, 4}, [](int tiles) {
     Drill d{.name = number_of(tiles, "tile"),
             .size = {tiles},
             .in = small_numbers((1 + 2 * tiles) * TILE),
@@ -139,9 +138,8 @@ extern "C" Launches drill_chain() {  // the sum of f(Q K^T) V over tiles
           for (int k = 0; k < N; ++k) score += x[row * N + k] * x[(1 + 2 * t) * TILE + key * N + k];
           for (int c = 0; c < N && score > 0; ++c) d.right[row * N + c] += x[(2 + 2 * t) * TILE + key * N + c];
         }
-    all.push_back(d);
-  }
-  return all;
+    return d;
+  });
 }
 
 extern "C" Launches drill_copies() {  // sums over rows
@@ -153,22 +151,19 @@ extern "C" Launches drill_copies() {  // sums over rows
 }
 
 extern "C" Launches drill_producer() {  // a 64 x 64 product
-  Launches all;
-  for (const int steps : {1, 5}) {
+  return of_each({1, 5}, [](int steps) {
     Drill d{.name = number_of(steps, "step"),
             .size = {steps},
             .in = small_numbers(2 * 64 * 64 * steps),
             .order = [=](Events events) { return producer_order(steps, events); }};
     multiply(d, 64, 64, 64 * steps, true);
-    all.push_back(d);
-  }
-  return all;
+    return d;
+  });
 }
 
 extern "C" Launches drill_ring() {  // the sum of all tiles
   constexpr int TILE = 32 * 64;
-  Launches all;
-  for (const int tiles : {1, 3, 8}) {
+  return of_each({1, 3, 8}, [](int tiles) {
     Drill d{.name = number_of(tiles, "tile"),
             .size = {tiles},
             .in = small_numbers(tiles * TILE),
@@ -177,29 +172,25 @@ extern "C" Launches drill_ring() {  // the sum of all tiles
             .columns = 64,
             .order = [=](Events events) { return producer_wrong(tiles, 1, events); }};
     for (int i = 0; i < tiles * TILE; ++i) d.right[i % TILE] += d.in[i];
-    all.push_back(d);
-  }
-  return all;
+    return d;
+  });
 }
 
 extern "C" Launches drill_shared_tile() {  // sums over all tiles, each block's of other columns
   constexpr int TILE = 64 * 64;
-  Launches all;
-  for (const int tiles : {1, 5}) {
+  return of_each({1, 5}, [](int tiles) {
     Drill d{.name = number_of(tiles, "tile"),
             .size = {tiles},
             .in = small_numbers(tiles * TILE),
             .right = std::vector<float>(2 * 128)};
     for (int i = 0; i < tiles * TILE; ++i) d.right[i % 2 * 128 + i % TILE / 32] += d.in[i];
-    all.push_back(d);
-  }
-  return all;
+    return d;
+  });
 }
 
 extern "C" Launches drill_turns() {  // sums of positive scores
   constexpr int TILE = 64 * 64;
-  Launches all;
-  for (const int tiles : {1, 2}) {
+  return of_each({1, 2}, [](int tiles) {
     Drill d{.name = number_of(tiles, "tile"),
             .size = {tiles},
             .in = small_numbers((2 + tiles) * TILE),
@@ -214,9 +205,8 @@ extern "C" Launches drill_turns() {  // sums of positive scores
       }
       d.right.push_back(sum);
     }
-    all.push_back(d);
-  }
-  return all;
+    return d;
+  });
 }
 
 }  // namespace lab

@@ -46,7 +46,7 @@ END {
     print "First say what comes out. One of these:\n\n" list(menu, "`") "\n" say "NAME\n\n(`make predict n=" get("n") "` says what they mean.)\n"
   if (seen == "told") print "First say a number:\n\n" get("asks") "\n\n" say "1000\n"
   else if (predict == "count")
-    print "First say how many " (seen == "different" ? "different outputs six orders of blocks give" : elements()) at inputs ":\n\n" say "1000\n"
+    print "First say how many different outputs six orders of blocks give" at inputs ":\n\n" say "1000\n"
   if (predict == "lines")
     print "First say which two lines of kernel.cu the race check will name together," at ":\n\n" say "'100 200'\n"
   if (predict == "counts") print "Say how often the first block of " shape " does each of these:\n\n" say "'" names(get("right")) "'\n"

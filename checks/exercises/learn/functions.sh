@@ -28,7 +28,7 @@ signatures() { [ -z "$bug" ] || echo "build/cpu/$stage/signatures.so"; }
 
 # --- which exercises there are ---
 slug_awk='function slug(s) { s = tolower(s); gsub(/[^a-z0-9]+/, "-", s); gsub(/^-|-$/, "", s); return s }'
-# Lines n|name|kind|minutes|after|file|own|slug|core|predict|shape|inputs|copies|seen|right: `own`, whether the lab has no build of what it
+# Lines n|name|kind|minutes|after|file|own|slug|core|predict|shape|inputs|seen|right: `own`, whether the lab has no build of what it
 # hands out, or one with other lines; `core`, its place on the core path, and in a line what it is about. LAB_INDEX: a file of them.
 index() {
   [ -z "${LAB_INDEX:-}" ] || { cat "$LAB_INDEX"; return; }
@@ -41,7 +41,7 @@ index() {
     function flush(   own, shape) {
       own = v["kind"] != "fix" || v["predict"] == "lines" || v["n"] == 1; shape = get("shape", "1,8,512,64"); gsub(/ /, "", shape)
       if (file) print v["n"] "|" v["name"] "|" v["kind"] "|" v["minutes"] "|" v["after"] "|" file "|" own "|" slug(v["name"]) "|" v["core"] "|" \
-        get("predict", "none") "|" shape "|" get("inputs", "unit") "|" get("copies", "at_wait") "|" get("seen", "wrong") "|" v["right"] }
+        get("predict", "none") "|" shape "|" get("inputs", "unit") "|" get("seen", "wrong") "|" v["right"] }
     FNR == 1 { flush(); split("", v); file = FILENAME }
     match($0, /^[a-z]+: */) { v[substr($0, 1, index($0, ":") - 1)] = substr($0, RLENGTH + 1) }
     END { flush() }' "$@" | sort -n
@@ -59,7 +59,7 @@ find_exercise() {  # NUMBER or NAME
   take "$line"
 }
 take() {  # LINE of the index
-  IFS='|' read -r n name kind minutes after exercise own slug core predict shape inputs copies seen right << END
+  IFS='|' read -r n name kind minutes after exercise own slug core predict shape inputs seen right << END
 $1
 END
   number=$(printf %02d "$n"); dir=work/$number; base=${exercise%.exercise}; bug=; short=; backward=
@@ -220,9 +220,8 @@ check() {
     bounds
     return
   fi
-  if [ -n "$explain" ] && has_case; then
-    step "the card's case" run_built card shape="$shape" inputs="$inputs" copies="$copies"
-  fi
+  # Only these predictions are of wrong answers at a shape of the card's own.
+  case $explain-$predict in 1-mask|1-formula) step "the card's case" run_built card shape="$shape" inputs="$inputs" ;; esac
   if [ -n "$grading" ]; then step "right answers, every schedule" run_built test cheapest=40 "seed=$seed"
   elif [ -z "$own_only" ]; then step "right answers" run_built test cheapest=40 once=1; fi
   # Wrong answers often have a cause that the race check names; of a deadlock it says the same once more.
@@ -234,8 +233,6 @@ check() {
   bounds
   [ -z "$grading" ] || step "held-out shapes" run_built fuzz seconds=20 cases=24 "seed=$seed"
 }
-# Whether the card tells of wrong answers at a shape of its own.
-has_case() { case $seen-$predict in told-*|different-*) false ;; *-mask|*-formula|*-count) ;; *) false ;; esac; }
 
 # Of a test of the learner's own: each case is one problem under one schedule, tried on the stage's bugs and on what must not alarm it.
 check_cases() {
@@ -332,7 +329,7 @@ judge() {
     read -r right_parts asked_parts < "$tmp/score"
   else
     status=0; rm -f "$tmp/verdict"
-    LAB_VERDICT=$tmp/verdict runs "$at" predict kind="$predict" say="$1" shape="$shape" inputs="$inputs" copies="$copies" seen="$seen" \
+    LAB_VERDICT=$tmp/verdict runs "$at" predict kind="$predict" say="$1" shape="$shape" inputs="$inputs" seen="$seen" \
       ${3:+"near=$3"} > "$tmp/measured" 2>&1 < /dev/null || status=$?
     [ $status -ne 2 ] || fail "$(sed 's/^lab: //' "$tmp/measured")"
     [ $status -lt 2 ] || fail "the prediction could not be judged: exit status $status"

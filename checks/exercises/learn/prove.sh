@@ -49,7 +49,7 @@ bad_text() {
     /^  / && key { if (length($0) > 102) print "line " FNR " is longer than 100 bytes"; next }
     !match($0, /^[a-z]+:/) { print "line " FNR " is no `key: value`, nor in a block"; next }
     { key = substr($0, 1, RLENGTH - 1); value[key] = substr($0, RLENGTH + 2); seen[key]++ }
-    index(" n name kind minutes after core predict shape inputs copies seen right parts menu budget goal from symptom task asks gpu ", " " key " ") {
+    index(" n name kind minutes after core predict shape inputs seen right parts menu budget goal from symptom task asks gpu ", " " key " ") {
       if (seen[key] > 1) print key ": is there twice"
       next
     }
