@@ -1,4 +1,4 @@
-// v3a's tensor map, for the stages after it.
+// The tensor maps by which v3a and the stages after it copy tiles.
 #pragma once
 #include "common/hopper/encode_tiled.hpp"
 #include "common/hopper/swizzle.cuh"

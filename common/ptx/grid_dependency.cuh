@@ -29,11 +29,11 @@ namespace lab {
 
 // <<<grid, threads, bytes, stream>>> of a kernel that may run before the one before it has ended.
 template <auto kernel, class... Arguments>
-void start_early(dim3 grid, int threads, int bytes, cudaStream_t stream, Arguments... arguments) {
+cudaError_t start_early(dim3 grid, int threads, int bytes, cudaStream_t stream, Arguments... arguments) {
   cudaLaunchAttribute early{cudaLaunchAttributeProgrammaticStreamSerialization, {}};
   early.val.programmaticStreamSerializationAllowed = 1;
   const cudaLaunchConfig_t config{grid, dim3(threads), std::size_t(bytes), stream, &early, 1};
-  cudaLaunchKernelEx(&config, kernel, arguments...);  // an error stays for cudaGetLastError()
+  return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
 }  // namespace lab

@@ -410,16 +410,19 @@ cudaError_t launch(const BackwardArgs& a) {
   CUtensorMap q, k, v, dout;
   cudaError_t error = head_maps(a.shape, {{q, a.q, M}, {k, a.k, N}, {v, a.v, N}, {dout, a.dout, M}});
   if (!error) error = cudaFuncSetAttribute(gradients<D>, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES);
-  if (error) return error;
-  start_early<row_terms<M, D>>(dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0, a.stream, w.out, a.dout, a.v, w.L,
-                               w.terms, w.bounds, w.turns, S);
-  start_early<gradients<D>>(dim3(key_blocks * schedule.together * w.parts, ceil_div(heads, schedule.together)), THREADS,
-                            BYTES, a.stream, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk, a.dv,
-                            w.dk_parts, w.dv_parts, w.parts, w.apart, schedule, heads, S, a.scale);
-  start_early<round_sums<D>>(dim3(heads, tiles * SUM_BLOCKS, w.parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0, a.stream,
-                             w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, w.parts, w.apart, heads, S,
-                             a.scale, causal);
-  return cudaGetLastError();
+  if (!error)
+    error = start_early<row_terms<M, D>>(dim3(heads, tiles * ROW_BLOCKS<M, D>), ROW_THREADS, 0, a.stream, w.out, a.dout,
+                                         a.v, w.L, w.terms, w.bounds, w.turns, S);
+  if (!error)
+    error = start_early<gradients<D>>(
+        dim3(key_blocks * schedule.together * w.parts, ceil_div(heads, schedule.together)), THREADS, BYTES, a.stream, q,
+        k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, w.turns, a.dk, a.dv, w.dk_parts, w.dv_parts, w.parts, w.apart,
+        schedule, heads, S, a.scale);
+  if (!error)
+    error = start_early<round_sums<D>>(dim3(heads, tiles * SUM_BLOCKS, w.parts > 1 ? 3 : 1), DQ_SQUARES * GROUP, 0,
+                                       a.stream, w.dq_sum, w.units, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, w.parts,
+                                       w.apart, heads, S, a.scale, causal);
+  return error;
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ template <int D, int SLOTS>  // WMMA wants its tiles on 32 bytes
 struct Smem : Tile<D> {
   using Tile<D>::M, Tile<D>::N, Tile<D>::LD, Tile<D>::LDS;
   alignas(32) half Q[M][LD], K[SLOTS][N][LD], V[SLOTS][N][LD];
-  alignas(32) float scratch[M][LDS];  // of a warp its own rows: scores, then weights as halves
+  alignas(32) float scratch[M][LDS];  // each warp's own rows: scores, then weights as halves
   alignas(32) float O[M][LD];
   float row_max[M], row_sum[M];
 };

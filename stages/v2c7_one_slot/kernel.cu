@@ -37,7 +37,7 @@ template <int D>  // WMMA wants its tiles on 32 bytes
 struct Smem : Tile<D> {
   using Tile<D>::LD, Tile<D>::LDS;
   alignas(32) half K[N][LD], V[N][LD];
-  alignas(32) float scratch[M][LDS];  // of a warp its own rows: scores, then weights as halves
+  alignas(32) float scratch[M][LDS];  // each warp's own rows: scores, then weights as halves
   alignas(32) float O[M][LD];
   float row_max[M], row_sum[M];
 };

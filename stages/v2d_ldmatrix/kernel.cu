@@ -196,6 +196,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
       const int r = first_row + i * STRIPE + quad_row + 8 * h;
+#pragma unroll
       for (int d = 0; d < D / 8; ++d)
         store2(swizzled(smem.Q, r, 8 * d + first_column), o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }

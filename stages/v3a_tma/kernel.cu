@@ -1,6 +1,6 @@
 // V3a: TMA. One thread names a box of a tensor and an address in shared memory. The copy engine computes the addresses,
-// swizzles, writes zeros where the tensor ends, and counts the bytes on an mbarrier. Each slot has two mbarriers in
-// place of a block barrier: `full` counts the bytes of its tile, `empty` the warps that have read the tile.
+// swizzles, writes zeros where the tensor ends, and counts the bytes on an mbarrier. Two mbarriers per slot replace
+// the block barrier: `full` counts the bytes of its tile, `empty` the warps that have read the tile.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
