@@ -77,7 +77,6 @@ void fiber_entry_body() { running_block->fiber_main(); }
 
 void Block::start_fibers() {
   fibers_.resize(threads_);
-  spinning_.clear();
   for (int i = 0; i < threads_; ++i) {
     Fiber& fiber = fibers_[i];
     const dim3 size = config_->block;
@@ -173,10 +172,17 @@ void Block::release_barrier() {
 
 // --- asynchronous work --------------------------------------------------------------------------------------
 
-void Block::park(std::uintptr_t pc) {
-  current_->waits_at = pc;
+void Block::park(std::uintptr_t pc, Wait::At what, int which) {
+  current_->waits_at = pc, current_->waits_for = what, current_->which = which;
+  own_warp().parked |= 1u << current_->lane;
   make_waiting(*current_);
   wait_for_turn();
+}
+
+void Block::wake_all(Wait::At what, int which) {
+  each_parked(what, [&](const Fiber& fiber) {
+    if (fiber.which == which) wake(fiber.linear);
+  });
 }
 
 void Block::idle() {
