@@ -117,7 +117,8 @@ class MBarriers {
   void check_seen_before(int barrier, ThreadId thread, std::uintptr_t pc);
   void check_late(int barrier, unsigned parity, std::uintptr_t pc);
   void passed(int barrier, std::uint32_t complete, bool cluster, std::uintptr_t pc);
-  void misuse(int barrier, const RawAccess& first, ThreadId thread, std::uintptr_t pc, const std::string& what);
+  template <class... Parts>
+  void misuse(int barrier, const RawAccess& first, ThreadId thread, std::uintptr_t pc, const Parts&... what);
   void count_bytes(MBarrierState& barrier, unsigned bytes, std::uintptr_t pc);
 
   Block& block_;
