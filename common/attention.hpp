@@ -66,8 +66,7 @@ inline cudaError_t check(const Shape& shape, float scale, std::initializer_list<
     return refuse("B, H, S = %d, %d, %d: at least 1, B and H at most 65535", B, H, S);
   if (!(scale > 0) || !std::isfinite(scale * LOG2_E)) return refuse("scale = %g: positive, at most 2.3e38", scale);
   for (const void* tensor : tensors)
-    if (!tensor || reinterpret_cast<std::uintptr_t>(tensor) % 16)
-      return refuse("a tensor at %p: 16-byte aligned", tensor);
+    if (!tensor || std::uintptr_t(tensor) % 16) return refuse("a tensor at %p: 16-byte aligned", tensor);
   return cudaSuccess;
 }
 inline cudaError_t check(const AttentionArgs& a) { return check(a.shape, a.scale, {a.q, a.k, a.v, a.out}); }

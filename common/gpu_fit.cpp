@@ -4,13 +4,14 @@
 #include <sstream>
 #include <vector>
 
+#include "common/joined.hpp"
 #include "common/target.hpp"
 #include "reference/bad_input.hpp"
 
 namespace lab {
 namespace {
 
-std::string dotted(int capability) { return std::to_string(capability / 10) + "." + std::to_string(capability % 10); }
+std::string dotted(int capability) { return joined(capability / 10, ".", capability % 10); }
 
 const Target& target_of(const StageNeeds& stage) {
   if (const Target* target = find_target(stage.target)) return *target;
@@ -57,14 +58,14 @@ std::string why_not(const StageNeeds& stage, const GpuProperties& gpu) {
     wanted.push_back("compute capability " + dotted(target.compute_capability) + " exactly (" + target.name + ")");
   for (const Feature& feature : features_of(stage)) {
     if (elsewhere || has(gpu, feature.compute_capability, feature.only_there)) continue;
-    wanted.push_back(std::string(feature.word) + " (compute capability " + dotted(feature.compute_capability) +
-                     (feature.only_there ? " alone)" : ")"));
+    wanted.push_back(joined(feature.word, " (compute capability ", dotted(feature.compute_capability),
+                            feature.only_there ? " alone)" : ")"));
     capability = true;
   }
   if (capability) there.push_back("compute capability " + dotted(10 * gpu.major + gpu.minor));
   if (stage.smem > gpu.smem_per_block) {
-    wanted.push_back(std::to_string(stage.smem) + " B of shared memory per block");
-    there.push_back(std::to_string(gpu.smem_per_block) + " B" + (capability ? "" : " of it"));
+    wanted.push_back(joined(stage.smem, " B of shared memory per block"));
+    there.push_back(joined(gpu.smem_per_block, " B", capability ? "" : " of it"));
   }
   if (!wanted.empty()) return "needs " + listed(wanted) + "; " + gpu.name + " has " + listed(there);
   if (gpu.has_code) return "";

@@ -2,24 +2,23 @@
 
 #include <cstdlib>
 
+#include "common/joined.hpp"
+
 namespace lab {
 namespace {
 
 std::string arrived_text(const Wait& wait) {
-  return ", at which " + std::to_string(wait.of - wait.missing) + " of " + std::to_string(wait.of) +
-         " threads have arrived";
+  return joined(", at which ", wait.of - wait.missing, " of ", wait.of, " threads have arrived");
 }
 
 std::string phase_text(const Wait& wait) {
-  std::string missing;
-  if (wait.missing) missing = std::to_string(wait.missing) + " of " + std::to_string(wait.of) + " arrivals";
+  std::string missing = wait.missing ? joined(wait.missing, " of ", wait.of, " arrivals") : "";
   if (wait.bytes)
-    missing += (missing.empty() ? "" : " and ") + std::to_string(std::abs(wait.bytes)) +
-               (wait.bytes > 0 ? " bytes missing" : " bytes more than were announced");
+    missing += joined(missing.empty() ? "" : " and ", std::abs(wait.bytes),
+                      wait.bytes > 0 ? " bytes missing" : " bytes more than were announced");
   else
     missing += " missing";
-  return "phase " + std::to_string(wait.phase) + " of " + wait.barrier + " (parity " + std::to_string(wait.phase & 1) +
-         "): " + missing;
+  return joined("phase ", wait.phase, " of ", wait.barrier, " (parity ", wait.phase & 1, "): ", missing);
 }
 
 // In the order of Wait::At.
@@ -39,7 +38,7 @@ std::string lanes_text(std::uint32_t mask) {
     if (!(mask >> lane & 1)) continue;
     int last = lane;
     while (last + 1 < LANES && (mask >> (last + 1) & 1)) ++last;
-    text += (text.empty() ? "" : ",") + std::to_string(lane) + (last > lane ? ".." + std::to_string(last) : "");
+    text += joined(text.empty() ? "" : ",", lane, last > lane ? joined("..", last) : "");
     lane = last;
   }
   return text;
@@ -68,23 +67,18 @@ std::string awaited(const Wait& wait) {
 }
 
 std::string data_of(const Wait& w) {
-  const auto field = [](const char* key, const auto& value) { return std::string(" ") + key + "=" + value; };
-  std::string text = std::string("at=") + PLACES[int(w.at)].name;
-  if (!w.barrier.empty()) text += field("barrier", w.barrier);
-  if (w.at == Wait::At::mbarrier)
-    text += field("phase", std::to_string(w.phase)) + field("parity", std::to_string(w.phase & 1));
-  if (w.of) text += field("missing", std::to_string(w.missing)) + field("of", std::to_string(w.of));
-  if (w.at == Wait::At::mbarrier) text += field("bytes", std::to_string(w.bytes));
-  text += field("warps", std::to_string(w.first_warp) + ".." + std::to_string(w.last_warp));
-  return text + field("place", w.file + ":" + std::to_string(w.line));
+  const bool phased = w.at == Wait::At::mbarrier;
+  return joined("at=", PLACES[int(w.at)].name, w.barrier.empty() ? "" : " barrier=" + w.barrier,
+                phased ? joined(" phase=", w.phase, " parity=", w.phase & 1) : "",
+                w.of ? joined(" missing=", w.missing, " of=", w.of) : "", phased ? joined(" bytes=", w.bytes) : "",
+                " warps=", w.first_warp, "..", w.last_warp, " place=", w.file, ":", w.line);
 }
 
 std::string sentence(const Wait& w) {
   const bool one_warp = w.first_warp == w.last_warp, lanes = w.lanes & (w.lanes - 1);
-  return (one_warp ? "Warp " + std::to_string(w.first_warp)
-                   : "Warps " + std::to_string(w.first_warp) + ".." + std::to_string(w.last_warp)) +
-         (lanes ? " lanes " : " lane ") + lanes_text(w.lanes) + (one_warp && !lanes ? " waits " : " wait ") +
-         PLACES[int(w.at)].preposition + awaited(w) + " (" + w.file + ":" + std::to_string(w.line) + ").";
+  return joined(one_warp ? joined("Warp ", w.first_warp) : joined("Warps ", w.first_warp, "..", w.last_warp),
+                lanes ? " lanes " : " lane ", lanes_text(w.lanes), one_warp && !lanes ? " waits " : " wait ",
+                PLACES[int(w.at)].preposition, awaited(w), " (", w.file, ":", w.line, ").");
 }
 
 }  // namespace lab

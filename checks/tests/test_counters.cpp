@@ -142,9 +142,8 @@ TEST_CASE("counters: a box's bytes, and the sectors of it that lie inside the te
       SHARED(std::uint64_t, full, [1], 8);
       initialised(full);
       if (threadIdx.x == 0) {
-        const int at[] = {32, row};
         cpu::mbarrier_arrive(full, 512, true);
-        cpu::tma_load(tile, &map, at, 2, full);
+        cpu::tma_load(tile, {&map, {32, row}, 2}, full);
         AWAIT(full, 0);
       }
     });

@@ -26,7 +26,7 @@ __forceinline__ auto value_of(T&& operand) {
 template <class T, class From>
 __forceinline__ T as(const From& from) {
   if constexpr (std::is_pointer_v<From>) {
-    return as<T>(reinterpret_cast<std::uintptr_t>(from));
+    return as<T>(std::uintptr_t(from));
   } else if constexpr (std::is_same_v<T, From>) {
     return from;
   } else if constexpr ((std::is_integral_v<T> && (std::is_integral_v<From> || std::is_enum_v<From>)) ||
@@ -76,33 +76,13 @@ __forceinline__ void part(T whole, const std::tuple<Parts&...>& parts) {
 }
 inline int lane_id() { return lab::plain::lane_of_thread(); }
 inline int warp_id() { return int(lab::plain::rank_in_block() / 32); }
-__forceinline__ bool elected() { return lane_id() == 0; }
 
 // --- arithmetic: integers wrap ---------------------------------------------------------------------------------------------
 template <class T>
 using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
-template <class T, class Operation>
-__forceinline__ T wrapped(T a, T b, Operation operation) {
-  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
-    return operation(a, b);
-  else
-    return T(operation(Wrapping<T>(a), Wrapping<T>(b)));
-}
 template <class T>
-__forceinline__ T add(T a, T b) {
-  return wrapped(a, b, [](auto x, auto y) { return x + y; });
-}
-template <class T>
-__forceinline__ T sub(T a, T b) {
-  return wrapped(a, b, [](auto x, auto y) { return x - y; });
-}
-template <class T>
-__forceinline__ T mul(T a, T b) {
-  return wrapped(a, b, [](auto x, auto y) { return x * y; });
-}
-template <class T>
-__forceinline__ T div(T a, T b) {
-  return a / b;
+__forceinline__ Wrapping<T> wrapping(T x) {
+  return Wrapping<T>(x);
 }
 template <class T>
 __forceinline__ T fma_(T a, T b, T c) {
@@ -177,18 +157,6 @@ __forceinline__ unsigned lop3(unsigned a, unsigned b, unsigned c, unsigned table
 __forceinline__ unsigned bit_field(unsigned x, unsigned first, unsigned bits) {
   return bits == 0 || first > 31 ? 0 : x >> first & (bits > 31 ? ~0u : (1u << bits) - 1);
 }
-#define LAB_COMPARED(name, op)                     \
-  template <class T>                               \
-  __forceinline__ bool compared_##name(T a, T b) { \
-    return a op b;                                 \
-  }
-LAB_COMPARED(eq, ==)
-LAB_COMPARED(ne, !=)
-LAB_COMPARED(lt, <)
-LAB_COMPARED(le, <=)
-LAB_COMPARED(gt, >)
-LAB_COMPARED(ge, >=)
-#undef LAB_COMPARED
 template <class H>
 __forceinline__ unsigned pair(float low, float high) {
   return unsigned(H(high).bits) << 16 | H(low).bits;
@@ -218,7 +186,6 @@ template <class A>
 __forceinline__ void* generic_at(A address) {
   return reinterpret_cast<void*>(as<std::uintptr_t>(address));
 }
-__forceinline__ std::uint64_t generic(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 template <class A>
 __forceinline__ std::uint64_t shared_address(A pointer) {
   return lab::plain::shared_address(generic_at(pointer));
@@ -226,7 +193,7 @@ __forceinline__ std::uint64_t shared_address(A pointer) {
 template <class A>
 __forceinline__ auto moved(A address, long by) {
   if constexpr (std::is_pointer_v<A>)
-    return reinterpret_cast<std::uintptr_t>(address) + std::uintptr_t(by);
+    return std::uintptr_t(address) + std::uintptr_t(by);
   else
     return A(address + A(by));
 }
@@ -313,24 +280,24 @@ template <class... D>
 __forceinline__ void multiply_to_halves(const std::tuple<D&...>& d, const std::array<unsigned, 4>& a,
                                         const std::array<unsigned, 2>& b, const std::array<unsigned, 2>& c) {
   float sums[4];
-  for (int i = 0; i < 4; ++i) sums[i] = as<__half>(std::uint16_t(c[std::size_t(i / 2)] >> 16 * (i % 2)));
+  for (int i = 0; i < 4; ++i) sums[i] = as<__half>(std::uint16_t(c[i / 2] >> 16 * (i % 2)));
   lab::cpu::mma_m16n8k16(sums, a.data(), b.data());
   put_all(d, std::array<unsigned, 2>{pair<__half>(sums[0], sums[1]), pair<__half>(sums[2], sums[3])});
 }
 // mma.m16n8k32 and m16n8k16 of bytes, m16n8k8 and m16n8k4 of tf32: a register holds neighbours in k, four bytes or one
 // number. Row r of A lies in the lanes 4 (r % 8) to 4 (r % 8) + 3, column c of B in 4 c to 4 c + 3.
-template <class Element, class... D, std::size_t A, std::size_t B, class Sum>
+template <class OfA, class OfB, class... D, std::size_t A, std::size_t B, class Sum>
 __forceinline__ void multiply_by_shuffles(const std::tuple<D&...>& d, const std::array<unsigned, A>& a,
                                           const std::array<unsigned, B>& b, std::array<Sum, 4> c) {
   static_assert(A == 2 * B);
   const int lane = lane_id();
   for (int i = 0; i < 4; ++i)
     for (int k = 0; k < int(4 * B); ++k) {
-      const unsigned from_a = __shfl_sync(~0u, a[std::size_t(k / 4 * 2 + i / 2)], lane / 4 * 4 + k % 4);
-      const unsigned from_b = __shfl_sync(~0u, b[std::size_t(k / 4)], (lane % 4 * 2 + i % 2) * 4 + k % 4);
-      const auto x = std::bit_cast<std::array<Element, 4 / sizeof(Element)>>(from_a);
-      const auto y = std::bit_cast<std::array<Element, 4 / sizeof(Element)>>(from_b);
-      for (std::size_t e = 0; e < x.size(); ++e) c[std::size_t(i)] += Sum(x[e]) * Sum(y[e]);
+      const unsigned from_a = __shfl_sync(~0u, a[k / 4 * 2 + i / 2], lane / 4 * 4 + k % 4);
+      const unsigned from_b = __shfl_sync(~0u, b[k / 4], (lane % 4 * 2 + i % 2) * 4 + k % 4);
+      const auto x = std::bit_cast<std::array<OfA, 4 / sizeof(OfA)>>(from_a);
+      const auto y = std::bit_cast<std::array<OfB, 4 / sizeof(OfB)>>(from_b);
+      for (std::size_t e = 0; e < x.size(); ++e) c[i] += Sum(x[e]) * Sum(y[e]);
     }
   put_all(d, c);
 }
@@ -367,37 +334,11 @@ __forceinline__ void whole_block_barrier(Id id) {
   else
     lab::cpu::named_barrier(int(id), int((blockDim.x * blockDim.y * blockDim.z + 31) / 32 * 32), true);
 }
-struct Box {
-  const CUtensorMap* map;
-  std::array<int, 5> at;
-  int rank;
-};
 template <class Map, int N>
-__forceinline__ Box box_at(Map map, const int (&at)[N]) {
-  Box box{static_cast<const CUtensorMap*>(generic_at(map)), {}, N};
-  for (int i = 0; i < N; ++i) box.at[std::size_t(i)] = at[i];
+__forceinline__ lab::cpu::Box box_at(Map map, const int (&at)[N]) {
+  lab::cpu::Box box{static_cast<const CUtensorMap*>(generic_at(map)), {}, N};
+  for (int i = 0; i < N; ++i) box.at[i] = at[i];
   return box;
-}
-template <class To, class Barrier>
-__forceinline__ void load_box(To to, const Box& box, Barrier barrier) {
-  lab::cpu::tma_load(shared_at(to), box.map, box.at.data(), box.rank, shared_at(barrier));
-}
-template <class To, class Barrier, class Blocks>
-__forceinline__ void load_box_for_all(To to, const Box& box, Barrier barrier, Blocks blocks) {
-  lab::cpu::tma_load_multicast(shared_at(to), box.map, box.at.data(), box.rank, shared_at(barrier),
-                               std::uint16_t(blocks));
-}
-template <class From>
-__forceinline__ void store_box(const Box& box, From from) {
-  lab::cpu::tma_store(box.map, shared_at(from), box.at.data(), box.rank);
-}
-template <class A>  // instructions.h says what it is
-__forceinline__ std::uint32_t there(A address, std::uint32_t rank) {
-  return (rank + 1) << 24 | (as<std::uint32_t>(address) & 0xFFFFFF);
-}
-template <class A>
-__forceinline__ void arrive_there(A address) {
-  lab::cpu::remote_arrive(as<std::uint32_t>(address));
 }
 template <class T, int N, class A, class... From>
 __forceinline__ void store_there(A address, const From&... from) {

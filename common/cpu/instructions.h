@@ -3,6 +3,7 @@
 #pragma once
 #include <cuda_fp16.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,8 +34,13 @@ bool mbarrier_try_wait(void* barrier, unsigned parity);
 bool mbarrier_try_wait_cluster(void* barrier, unsigned parity);  // acquires at .cluster scope
 void fence_mbarrier_init();
 
-void tma_load(void* shared, const CUtensorMap* map, const int* at, int rank, void* barrier);
-void tma_store(const CUtensorMap* map, const void* shared, const int* at, int rank);
+struct Box {
+  const CUtensorMap* map;
+  std::array<int, 5> at;
+  int rank;
+};
+void tma_load(void* shared, const Box& box, void* barrier);
+void tma_store(const Box& box, const void* shared);
 void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier);
 void bulk_store(void* global, const void* shared, unsigned bytes);
 void bulk_commit();
@@ -50,8 +56,7 @@ void remote_store(std::uint32_t to, const void* value, unsigned bytes);
 void remote_load(std::uint32_t from, void* value, unsigned bytes);
 void remote_store_async(std::uint32_t to, const void* value, unsigned bytes, std::uint32_t barrier);
 void remote_arrive(std::uint32_t barrier);
-void tma_load_multicast(void* shared, const CUtensorMap* map, const int* at, int rank, void* barrier,
-                        std::uint16_t blocks);
+void tma_load_multicast(void* shared, const Box& box, void* barrier, std::uint16_t blocks);
 
 void grid_dependency_wait();
 void launch_dependents();

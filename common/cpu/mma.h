@@ -38,8 +38,7 @@ struct fragment {
 namespace lab::cpu {
 // `column_major`: of the matrix in memory. ldm in elements. Throwing out of a kernel is not a thing: misuse stops the
 // launch. Sum: float or half.
-enum class Operand { a_row, a_col, b_row, b_col, accumulator };
-void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm);
+void wmma_load(bool is_a, half* fragment, const half* matrix, unsigned ldm, bool column_major);
 template <class Sum>
 void wmma_load(Sum* fragment, const Sum* matrix, unsigned ldm, bool column_major);
 template <class Sum>
@@ -47,10 +46,6 @@ void wmma_store(Sum* matrix, const Sum* fragment, unsigned ldm, bool column_majo
 template <class Sum>
 void wmma_mma(Sum* d, const half* a, const half* b, const Sum* c);
 
-template <class Layout>
-constexpr Operand layout_a = std::is_same_v<Layout, nvcuda::wmma::row_major> ? Operand::a_row : Operand::a_col;
-template <class Layout>
-constexpr Operand layout_b = std::is_same_v<Layout, nvcuda::wmma::row_major> ? Operand::b_row : Operand::b_col;
 }  // namespace lab::cpu
 
 namespace nvcuda::wmma {
@@ -60,15 +55,9 @@ __forceinline__ void fill_fragment(fragment<Use, M, N, K, T, Layout>& f,
                                    typename fragment<Use, M, N, K, T, Layout>::element_type value) {
   for (auto& element : f.x) element = value;
 }
-template <class Layout>
-__forceinline__ void load_matrix_sync(fragment<matrix_a, 16, 16, 16, half, Layout>& f, const half* matrix,
-                                      unsigned ldm) {
-  lab::cpu::wmma_load(lab::cpu::layout_a<Layout>, f.x, matrix, ldm);
-}
-template <class Layout>
-__forceinline__ void load_matrix_sync(fragment<matrix_b, 16, 16, 16, half, Layout>& f, const half* matrix,
-                                      unsigned ldm) {
-  lab::cpu::wmma_load(lab::cpu::layout_b<Layout>, f.x, matrix, ldm);
+template <class Use, class Layout>
+__forceinline__ void load_matrix_sync(fragment<Use, 16, 16, 16, half, Layout>& f, const half* matrix, unsigned ldm) {
+  lab::cpu::wmma_load(std::is_same_v<Use, matrix_a>, f.x, matrix, ldm, std::is_same_v<Layout, col_major>);
 }
 template <class Sum>
 requires Measured<16, 16, 16, Sum> __forceinline__ void load_matrix_sync(fragment<accumulator, 16, 16, 16, Sum>& f,

@@ -13,7 +13,7 @@ namespace lab::plain {
 template <class Use, int M, int N, int K, class T, class Layout>
 int place(const nvcuda::wmma::fragment<Use, M, N, K, T, Layout>& f, int lane, int element) {
   if constexpr (std::is_same_v<Use, nvcuda::wmma::accumulator> && nvcuda::wmma::Measured<M, N, K, T>)
-    return wmma_layout::ACC_HELD[std::size_t(lane)][std::size_t(element)];
+    return wmma_layout::ACC_HELD[lane][element];
   else
     return lane * f.num_elements + element;
 }

@@ -20,18 +20,16 @@ float flushed(float x) { return std::abs(x) < std::numeric_limits<float>::min() 
 
 // The checker hears of an atomic access.
 void told(Block& block, Atomic operation, const GlobalAccess& access) {
-  if (is_global(access.address)) {
+  if (!block.shared().contains(access.address)) {
     check_global(access);
-  } else if (block.shared().contains(access.address)) {
-    const std::size_t offset = block.shared().offset(access.address);
-    block.shadow().atomic(offset, access.bytes, block.thread_id(), access.pc, operation != Atomic::exchange);
-    HandOrder& order = block.shadow().by_hand;
-    std::uint32_t& word = order.shared_word(offset);
-    order.release(block.thread_id(), word, true, access.scope);
-    order.load(block.thread_id(), access.address, word);
-  } else {
-    check_variable(access);
+    return;
   }
+  const std::size_t offset = block.shared().offset(access.address);
+  block.shadow().atomic(offset, access.bytes, block.thread_id(), access.pc, operation != Atomic::exchange);
+  HandOrder& order = block.shadow().by_hand;
+  std::uint32_t& word = order.shared_word(offset);
+  order.release(block.thread_id(), word, true, access.scope);
+  order.load(block.thread_id(), access.address, word);
 }
 
 template <class T>

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <mutex>
 #include <new>
-#include <sstream>
 
 #include "common/emulator/cluster.hpp"
 #include "common/emulator/memory.hpp"
@@ -77,7 +76,6 @@ void fiber_entry_body() { running_block->fiber_main(); }
 
 void Block::start_fibers() {
   fibers_.resize(threads_);
-  spinning_.clear();
   for (int i = 0; i < threads_; ++i) {
     Fiber& fiber = fibers_[i];
     const dim3 size = config_->block;
@@ -149,7 +147,7 @@ void Block::barrier(std::uintptr_t pc) {
   if (at_barrier_ == 1) barrier_site_ = site;
   if (checking_ && (different_lines(pc, barrier_pc_) || site != barrier_site_))
     report(Finding::Kind::barrier, {barrier_pc_, barrier_first_->warp, barrier_first_->lane},
-           {pc, fiber.warp, fiber.lane}, [] { return "threads of one block wait at different barriers"; });
+           {pc, fiber.warp, fiber.lane}, "threads of one block wait at different barriers");
   if (at_barrier_ == live_) release_barrier();
   wait_for_turn();
 }
@@ -160,8 +158,9 @@ void Block::release_barrier() {
   at_barrier_ = 0;
   if (checking_ && barrier_site_ && ended_)
     report(Finding::Kind::barrier, {}, {barrier_pc_, barrier_first_->warp, barrier_first_->lane}, [&] {
-      return "warp " + std::to_string(ended_->warp) + " lane " + std::to_string(ended_->lane) +
-             " has reached the kernel's end without it: __syncthreads() is for all threads of the block or for none";
+      return joined("warp ", ended_->warp, " lane ", ended_->lane,
+                    " has reached the kernel's end without it: __syncthreads() is for all threads of the block or for "
+                    "none");
     });
   if (counting_) count_barrier();
   progressed();
@@ -173,10 +172,17 @@ void Block::release_barrier() {
 
 // --- asynchronous work --------------------------------------------------------------------------------------
 
-void Block::park(std::uintptr_t pc) {
-  current_->waits_at = pc;
+void Block::park(std::uintptr_t pc, Wait::At what, int which) {
+  current_->waits_at = pc, current_->waits_for = what, current_->which = which;
+  own_warp().parked |= 1u << current_->lane;
   make_waiting(*current_);
   wait_for_turn();
+}
+
+void Block::wake_all(Wait::At what, int which) {
+  each_parked(what, [&](const Fiber& fiber) {
+    if (fiber.which == which) wake(fiber.linear);
+  });
 }
 
 void Block::idle() {
@@ -314,8 +320,8 @@ cudaError_t Block::finish() {
   if (error_ == cudaSuccess && !checking_) {
     if (const std::string broken = shared_.broken_guard(); !broken.empty()) {
       error_ = cudaErrorIllegalAddress;
-      message_ = std::string(config_->name) + ": block " + std::to_string(linear_) + ": " + broken;
-      report(Finding::Kind::out_of_bounds, {}, {}, [&] { return broken; });
+      message_ = joined(config_->name, ": block ", linear_, ": ", broken);
+      report(Finding::Kind::out_of_bounds, {}, {}, broken);
     }
   }
   return error_;
@@ -327,10 +333,8 @@ void Block::abandon() {
 }
 
 std::string Block::place(const Fiber& fiber) const {
-  std::ostringstream text;
-  text << config_->name << ": block (" << blockIdx.x << "," << blockIdx.y << "," << blockIdx.z << ") warp "
-       << int(fiber.warp) << " lane " << int(fiber.lane);
-  return text.str();
+  return joined(config_->name, ": block (", blockIdx.x, ",", blockIdx.y, ",", blockIdx.z, ") warp ", fiber.warp,
+                " lane ", fiber.lane);
 }
 
 void Block::note(Finding::Kind kind, const std::string& what, std::uintptr_t pc) {
@@ -338,7 +342,7 @@ void Block::note(Finding::Kind kind, const std::string& what, std::uintptr_t pc)
   std::string at;
   if (pc && source_line(pc).line) at = " at " + place_text(pc);
   message_ = place(fiber) + at + ": " + what;
-  report(kind, {}, {pc, fiber.warp, fiber.lane}, [&] { return what; });
+  report(kind, {}, {pc, fiber.warp, fiber.lane}, what);
 }
 
 void Block::fail(cudaError_t error, Finding::Kind kind, const std::string& what, std::uintptr_t pc) {
@@ -358,22 +362,22 @@ void Block::report_fault() {
   const std::uintptr_t pc = Attributed::copying ? Attributed::copying : fault_.pc;
   Attributed::copying = 0;
   Finding::Kind kind = Finding::Kind::fault;
-  std::ostringstream what;
+  std::string what;
   if (fault_.time_is_up) {
     error_ = cudaErrorLaunchTimeout, kind = Finding::Kind::time_limit;
-    what << "time limit: " << ran_for() << " and this lane comes to no barrier." << where_lanes_stand(hang_);
+    what = joined("time limit: ", ran_for(), " and this lane comes to no barrier.", where_lanes_stand(hang_));
   } else if (owns_stack(fault_.address)) {
     error_ = cudaErrorLaunchFailure;
-    what << "its stack of " << STACK_BYTES << " B overflowed";
+    what = joined("its stack of ", STACK_BYTES, " B overflowed");
   } else if (fault_.general_protection) {  // x86 gives no address with it
     error_ = cudaErrorMisalignedAddress, kind = Finding::Kind::misaligned;
-    what << "misaligned address: a 16-byte access to an address that is no multiple of 16";
+    what = "misaligned address: a 16-byte access to an address that is no multiple of 16";
   } else {
     error_ = cudaErrorIllegalAddress;
-    what << "memory fault at address 0x" << std::hex << reinterpret_cast<std::uintptr_t>(fault_.address) << " ("
-         << describe_global(fault_.address) << ")";
+    what = joined("memory fault at address 0x", std::hex, std::uintptr_t(fault_.address), " (",
+                  describe_global(fault_.address), ")");
   }
-  note(kind, what.str(), pc);
+  note(kind, what, pc);
 }
 
 }  // namespace lab::cpu

@@ -31,6 +31,7 @@
 #include "common/emulator/shadow.hpp"
 #include "common/emulator/shared_memory.hpp"
 #include "common/emulator/warpgroups.hpp"
+#include "common/joined.hpp"
 
 namespace lab::cpu {
 
@@ -66,14 +67,14 @@ struct Fiber {
   std::uintptr_t waits_at = 0;  // program counter of the barrier or collective it waits in
   std::uint32_t groups_committed = 0, groups_done = 0;
   std::vector<PendingCopy> copies;
-  std::int16_t mbarrier = -1;                             // the one that it waits for
+  Wait::At waits_for{};  // of a thread that is parked; and which mbarrier, barrier, warpgroup
+  int which = 0;
   bool told_not_yet = false;                              // that the phase is not complete, until the lane has taken it
   bool polled_in_vain = false;                            // its last answer was that
   std::uint32_t bulk_groups = 0;                          // of its TMA stores: committed
   std::uint32_t bulk_waits_until = 0;                     // it waits for its groups before this one; 0: it does not
   std::uint32_t cluster_arrivals = 0, cluster_waits = 0;  // at its cluster's barrier, so far
-  bool waits_for_cluster = false;
-  Look looks[4] = {};  // its last ones, at different words
+  Look looks[4] = {};                                     // its last ones, at different words
   unsigned next_look = 0;
   int looks_in_vain = 0;           // since one showed something new
   unsigned last_look = 0;          // its number
@@ -93,7 +94,7 @@ using Complete = void (*)(Block& block, Warp& warp, std::uint32_t mask);
 
 struct Rendezvous {
   std::uint32_t mask = 0, arrived = 0;
-  Collective kind{};
+  const Collective* kind = nullptr;
   std::uintptr_t pc = 0;  // of the first lane's call
   Complete complete = nullptr;
 };
@@ -127,8 +128,7 @@ struct Warp {
   std::uint32_t ready = 0;   // lanes that could run now
   std::uint32_t exited = 0;  // lanes that returned, or that the block never had
   int open = 0;              // rendezvous in use
-  std::uint32_t parked = 0;  // lanes that wait in bar.sync, all at one barrier
-  int parked_at = 0;
+  std::uint32_t parked = 0;  // lanes that wait in park()
   Rendezvous meeting[LANES];
   alignas(64) std::uint32_t in[LANES];
   alignas(64) std::uint32_t out[LANES];
@@ -153,7 +153,7 @@ class Block {
   bool started() const { return started_; }
   bool over() const { return live_ == 0; }
   bool failed() const { return error_ != cudaSuccess; }
-  bool can_go_on() const { return ready_warps_ || engine_.has_awaited() || may_stop_spinning() || !gathering_.empty(); }
+  bool can_go_on() { return ready_warps_ || engine_.has_awaited() || may_stop_spinning() || !gathering_.empty(); }
   // Nothing in the cluster can go on: this block's polls are answered, a number of times. False if there are none.
   bool answer_polls();
   void doom() { doomed_ = true; }  // its next step ends in a deadlock's report
@@ -172,9 +172,13 @@ class Block {
   void arrive_named(const NamedBarrierCall& call);  // for the whole warp, from the rendezvous
   void check_named_end();  // the block is over: a finding where arrivals without a wait are left
   // Waits for the lanes of `mask`; `complete` runs once when all are there. The caller has filled its slots.
-  void meet(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc);
-  // Stops the launch with `error`; the message starts with kernel, block, warp and lane.
+  void meet(const Collective& kind, std::uint32_t mask, Complete complete, std::uintptr_t pc);
+  // Stops the launch; the message starts with kernel, block, warp and lane. Without an error that of most such findings.
   [[noreturn]] void fail(cudaError_t error, Finding::Kind kind, const std::string& what, std::uintptr_t pc);
+  template <class... Parts>
+  [[noreturn, gnu::noinline]] void fail(Finding::Kind kind, std::uintptr_t pc, const Parts&... parts) {
+    fail(error_of(kind), kind, joined(parts...), pc);
+  }
   void copy_issue(const PendingCopy& copy);
   void copy_commit();
   void copy_wait(std::uint32_t groups_left, bool completes = true);  // false: bytes move, but readers may not know it
@@ -186,21 +190,28 @@ class Block {
       interrupted(pc);
   }
   void interrupt() { interrupt_ = 1; }  // at the next switch point, and at those after it while copies are in flight
-  void park(std::uintptr_t pc);         // the running thread waits until wake()
+  // The running thread waits until wake(): for what, and of several for which.
+  void park(std::uintptr_t pc, Wait::At what, int which = 0);
   // The running thread has looked at a word and changed nothing there. One that spins waits.
   void polled(const void* address, std::size_t bytes, std::uintptr_t pc);
   std::uint32_t active_lanes(std::uintptr_t pc);  // __activemask: those that come there before any goes on
-  void wake(int thread) { make_ready(thread / LANES, 1u << thread % LANES); }
-  void wake_lanes(int warp, std::uint32_t lanes) { make_ready(warp, lanes); }
+  void wake(int thread) {
+    warps_[thread / LANES].parked &= ~(1u << thread % LANES);
+    make_ready(thread / LANES, 1u << thread % LANES);
+  }
+  template <class Each>
+  void each_parked(Wait::At what, Each each) {
+    for (int w = 0; w < warp_count_; ++w)
+      for (std::uint32_t lanes = warps_[w].parked; lanes; lanes &= lanes - 1)
+        if (Fiber& fiber = fibers_[w * LANES + __builtin_ctz(lanes)]; fiber.waits_for == what) each(fiber);
+  }
+  void wake_all(Wait::At what, int which = 0);
   // Of a launch that may overlap the one before it: a thread has passed griddepcontrol.wait.
   void dependency_met();
   bool dependency_open();  // it may still be at work: the running thread neither waited nor comes after one that did
   bool any_dependency_met() const { return !dependency_waits_.empty(); }
   void progressed() { idle_polls_ = 0; }  // something has happened that a poll could have waited for
-  // Whether a block that has released a word lets those go on that wait for it, before it goes on itself.
-  bool lets_others_go_on() const {
-    return options_.schedule == Schedule::round_robin || options_.schedule == Schedule::random;
-  }
+  Schedule schedule() const { return options_.schedule; }
   bool gave_up() const { return gave_up_; }  // it waited for a block that has failed
   Copies copies() const { return options_.copies; }
   Fiber& fiber(int thread) { return fibers_[thread]; }
@@ -234,20 +245,14 @@ class Block {
     tell(write ? ExecEvent::Kind::write : ExecEvent::Kind::read, offset, bytes, pc, thread.lane);
     write ? shadow_.write(offset, bytes, thread, pc) : shadow_.read(offset, bytes, thread, pc);
   }
-  // A finding in this block; `detail` makes its sentence, and is called for the first of its kind and places only.
-  // So is `where`, if it is no string.
+  // A finding in this block. `detail`, its sentence, and `where` are texts, or make one: for the first of its kind and
+  // places only.
   template <class Detail, class Where = const char*>
   void report(Finding::Kind kind, const RawAccess& first, const RawAccess& second, Detail detail, Where where = "",
               const char* hazard = "", bool same_value = false) {
     findings_
         .add(kind, hazard, first, second, config_->name, linear_,
-             [&](RawFinding& entry) {
-               if constexpr (std::is_invocable_v<Where>)
-                 entry.where = where();
-               else
-                 entry.where = where;
-               entry.detail = detail();
-             })
+             [&](RawFinding& entry) { entry.where = text_of(where), entry.detail = text_of(detail); })
         .same += same_value;
   }
   struct Votes {  // __syncthreads_count (plain.cpp)
@@ -292,21 +297,18 @@ class Block {
   void fiber_main();
   void leave();  // the current fiber has returned
   // Where the running lane meets others: a rendezvous under way, or a new one.
-  [[gnu::noinline]] Rendezvous& meeting_of(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc);
+  [[gnu::noinline]] Rendezvous& meeting_of(const Collective& kind, std::uint32_t mask, Complete complete,
+                                           std::uintptr_t pc);
   void leave_meetings(Warp& warp, std::uint32_t lane);
   void end_meeting(Warp& warp, Rendezvous& meeting);
-  [[noreturn, gnu::noinline]] void refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc);
+  [[noreturn, gnu::noinline]] void refuse(const Collective& kind, std::uint32_t mask, std::uintptr_t pc);
   [[gnu::noinline]] void check_aligned(const Rendezvous& meeting, std::uintptr_t pc);
-  // Two rendezvous that each need a lane of the other can never be complete.
-  static bool crosses(const Rendezvous& open, Collective kind, std::uint32_t mask, int lane) {
-    return (open.mask != mask || open.kind != kind) && (open.mask >> lane & 1) && (mask & open.arrived);
-  }
   Fiber* pick();
   void switch_to(Fiber* next);
   void wait_for_turn();
   void release_barrier();
   void yield();  // lets another block of the cluster go on
-  bool may_stop_spinning() const;
+  bool may_stop_spinning();
   bool answer_active();
   bool wake_spinning(bool all);  // those that may stop, or all; false: none
   std::string spins_on(const Fiber& fiber) const;
@@ -326,7 +328,7 @@ class Block {
   void note(Finding::Kind kind, const std::string& what, std::uintptr_t pc);  // an error's message and finding
   bool owns_stack(const void* address) const;
   std::string place(const Fiber& fiber) const;
-  [[gnu::noinline]] void count_meeting(Collective kind, std::uint32_t mask, std::uintptr_t pc);
+  [[gnu::noinline]] void count_meeting(const Collective& kind, std::uint32_t mask, std::uintptr_t pc);
   void count_barrier();
 
   void make_ready(int warp, std::uint32_t lanes) {
@@ -350,7 +352,6 @@ class Block {
   Fiber* current_ = &root_;
   std::vector<Fiber> fibers_;
   Warp warps_[MAX_WARPS];
-  std::vector<Fiber*> spinning_;
   std::vector<Fiber*> gathering_;  // in __activemask
   std::uint32_t ready_warps_ = 0;
   int threads_ = 0, warp_count_ = 0;

@@ -5,15 +5,14 @@
 
 namespace lab::cpu {
 
-void Block::count_meeting(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
+void Block::count_meeting(const Collective& counted, std::uint32_t mask, std::uintptr_t pc) {
   const int warp = current_->warp;
   if ((mask | warps_[warp].exited) == 0xFFFFFFFFu) counting_->meet(warp);
-  const CollectiveRow& counted = row(kind);
   if (!counted.instructions) return;
-  Tally tally;
-  tally.instructions = counted.instructions, tally.multiplies = counted.multiplies;
-  tally.lanes = counted.instructions * std::uint64_t(__builtin_popcount(mask));
-  counting_->instruction(counted.what, warp, pc, tally);
+  counting_->instruction(counted.what, warp, pc,
+                         {.instructions = counted.instructions,
+                          .lanes = counted.instructions * std::uint64_t(__builtin_popcount(mask)),
+                          .multiplies = counted.multiplies});
 }
 
 // All remaining warps continue together, after the last arrival.
@@ -25,9 +24,8 @@ void Block::count_barrier() {
   };
   each([&](int warp) {
     counting_->meet(warp);
-    Tally tally;
-    tally.instructions = 1, tally.lanes = std::uint64_t(LANES - __builtin_popcount(warps_[warp].exited));
-    counting_->instruction(Counted::barrier, warp, barrier_pc_, tally);
+    const auto lanes = std::uint64_t(LANES - __builtin_popcount(warps_[warp].exited));
+    counting_->instruction(Counted::barrier, warp, barrier_pc_, {.instructions = 1, .lanes = lanes});
     last = std::max(last, counting_->steps(warp));
   });
   each([&](int warp) { counting_->wait_until(Counted::barrier, warp, barrier_pc_, last); });

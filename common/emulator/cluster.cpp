@@ -57,14 +57,13 @@ cudaError_t Cluster::run(const LaunchConfig& config, const std::function<void()>
   message_.clear();
   turn_ = size() - 1, calls_ = 0;
   arrived_ = 0, phase_ = 0;
-  waiting_.clear();
   given_.clear(), completed_.clear();
   random_ = (options_.seed * 0xA24BAED4963EE407ull) ^ ((linear[0] + 1ull) * 0x9FB21C651E98DF25ull);
   if (!random_) random_ = 1;
-  for (int rank = 0; rank < size(); ++rank) block(rank).prepare(config, thread, linear[std::size_t(rank)]);
+  for (int rank = 0; rank < size(); ++rank) block(rank).prepare(config, thread, linear[rank]);
   for (int rank = 0; rank < size(); ++rank) block(rank).join_cluster(*this, rank);
   if (options_.check)
-    for (int rank = 0; rank < size(); ++rank) shadows_[std::size_t(rank)]->join_cluster(shadows_, rank);
+    for (int rank = 0; rank < size(); ++rank) shadows_[rank]->join_cluster(shadows_, rank);
   while (live() > 0) {
     Block* runs = next();
     if (!runs) {
@@ -90,8 +89,8 @@ cudaError_t Cluster::run(const LaunchConfig& config, const std::function<void()>
 std::string Cluster::standing(Hang& hang) const {
   std::string text;
   for (std::size_t rank = 0; rank < blocks_.size(); ++rank)
-    text += " Block " + std::to_string(rank) + " of the cluster:" +
-            (blocks_[rank]->over() ? " all its threads have returned." : blocks_[rank]->standing(hang));
+    text += joined(" Block ", rank, " of the cluster:",
+                   blocks_[rank]->over() ? " all its threads have returned." : blocks_[rank]->standing(hang));
   return text;
 }
 
@@ -104,17 +103,17 @@ int Cluster::live() const {
 // --- the cluster's barrier ----------------------------------------------------------------------------------------
 
 // .aligned: all lanes of a warp that have not returned make the call together.
-static void meet_warp(Block& block, Collective kind, std::uintptr_t pc) {
+static void meet_warp(Block& block, const Collective& kind, std::uintptr_t pc) {
   block.meet(
       kind, ~block.own_warp().exited, [](Block&, Warp&, std::uint32_t) {}, pc);
 }
 
 void Cluster::arrive(Block& block, bool release, std::uintptr_t pc) {
-  meet_warp(block, Collective::cluster_arrive, pc);
+  meet_warp(block, collective::cluster_arrive, pc);
   Fiber& fiber = block.self();
   if (fiber.cluster_arrivals != fiber.cluster_waits)
-    block.fail(cudaErrorLaunchFailure, Finding::Kind::cluster,
-               "barrier.cluster.arrive by a thread that has arrived and not waited (barrier.cluster.wait) yet", pc);
+    block.fail(Finding::Kind::cluster, pc,
+               "barrier.cluster.arrive by a thread that has arrived and not waited (barrier.cluster.wait) yet");
   block.tell(ExecEvent::Kind::cluster_arrive, 0, 0, pc);
   block.progressed();
   if (block.checking()) {
@@ -133,25 +132,19 @@ void Cluster::complete() {
   ++phase_;
   std::swap(given_, completed_);
   given_.clear();
-  for (const Waiting& waiting : waiting_) {
-    waiting.block->fiber(waiting.thread).waits_for_cluster = false;
-    waiting.block->progressed();
-    waiting.block->wake(waiting.thread);
-  }
-  waiting_.clear();
+  each_block([](Block& block) {
+    block.progressed();
+    block.wake_all(Wait::At::cluster_barrier);
+  });
 }
 
 void Cluster::wait(Block& block, std::uintptr_t pc) {
-  meet_warp(block, Collective::cluster_wait, pc);
+  meet_warp(block, collective::cluster_wait, pc);
   Fiber& fiber = block.self();
   if (fiber.cluster_arrivals == fiber.cluster_waits)
-    block.fail(cudaErrorLaunchFailure, Finding::Kind::cluster,
-               "barrier.cluster.wait by a thread that has not arrived (barrier.cluster.arrive)", pc);
-  if (phase_ == fiber.cluster_waits) {
-    fiber.waits_for_cluster = true;
-    waiting_.push_back({&block, fiber.linear});
-    block.park(pc);
-  }
+    block.fail(Finding::Kind::cluster, pc,
+               "barrier.cluster.wait by a thread that has not arrived (barrier.cluster.arrive)");
+  if (phase_ == fiber.cluster_waits) block.park(pc, Wait::At::cluster_barrier);
   ++fiber.cluster_waits;
   block.tell(ExecEvent::Kind::cluster_pass, 0, 0, pc);
   if (block.checking()) block.shadow().acquire(block.thread_id(), completed_);

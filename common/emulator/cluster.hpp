@@ -27,7 +27,7 @@ class Cluster {
   const Hang& hang() const { return hang_; }
 
   int size() const { return int(blocks_.size()); }
-  Block& block(int rank) { return *blocks_[std::size_t(rank)]; }
+  Block& block(int rank) { return *blocks_[rank]; }
   template <class Each>
   void each_block(Each each) {
     for (const auto& block : blocks_) each(*block);
@@ -61,11 +61,6 @@ class Cluster {
   // The cluster's barrier.
   int arrived_ = 0;  // threads, in the phase under way
   std::uint32_t phase_ = 0;
-  struct Waiting {
-    Block* block;
-    std::uint16_t thread;
-  };
-  std::vector<Waiting> waiting_;
   Knowledge given_, completed_;  // by arrivals so far; by those of the last phase
 };
 

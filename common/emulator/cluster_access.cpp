@@ -8,40 +8,22 @@
 namespace lab::cpu {
 namespace {
 
-std::string block_text(unsigned rank) { return "block " + std::to_string(rank) + " of the cluster"; }
+std::string block_text(unsigned rank) { return joined("block ", rank, " of the cluster"); }
 
 void check_rank(Block& block, unsigned rank, const char* instruction, std::uintptr_t pc) {
   const int size = block.cluster().size();
-  if (rank < unsigned(size)) return;
-  block.fail(cudaErrorLaunchFailure, Finding::Kind::cluster,
-             std::string(instruction) + " for block " + std::to_string(rank) + " of a cluster of " +
-                 std::to_string(size) + (size == 1 ? " block" : " blocks"),
-             pc);
+  if (rank >= unsigned(size))
+    block.fail(Finding::Kind::cluster, pc, instruction, " for block ", rank, " of a cluster of ", size,
+               size == 1 ? " block" : " blocks");
 }
 
 void check_place(const Reached& reached, std::size_t offset, unsigned bytes, const char* instruction,
                  std::uintptr_t pc) {
   if (offset + bytes > SharedMemory::ARENA)
-    reached.own.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds,
-                     std::string(instruction) + " to an address outside shared memory", pc);
+    reached.own.fail(Finding::Kind::out_of_bounds, pc, instruction, " to an address outside shared memory");
   if (const std::size_t past = offset % bytes)
-    reached.own.fail(cudaErrorMisalignedAddress, Finding::Kind::misaligned,
-                     "misaligned address: " + std::string(instruction) + " of " + std::to_string(bytes) + " bytes to " +
-                         reached.target.shared().describe(offset) + ", " + std::to_string(past) +
-                         " bytes past a multiple of " + std::to_string(bytes),
-                     pc);
-}
-
-// A plain access: reported to the checker, and the block may not end before it.
-void plain_access(const Reached& reached, std::size_t offset, unsigned bytes, bool write, std::uintptr_t pc) {
-  reached.own.tell(write ? ExecEvent::Kind::write : ExecEvent::Kind::read, offset, bytes, pc);
-  if (!reached.target.checking()) return;
-  Shadow& shadow = reached.target.shadow();
-  if (reached.thread.peer) shadow.visited(reached.thread, pc, write);
-  if (write)
-    shadow.write(offset, bytes, reached.thread, pc);
-  else
-    shadow.read(offset, bytes, reached.thread, pc);
+    reached.own.fail(Finding::Kind::misaligned, pc, "misaligned address: ", instruction, " of ", bytes, " bytes to ",
+                     reached.target.shared().describe(offset), ", ", past, " bytes past a multiple of ", bytes);
 }
 
 // A place in the shared memory of a block of the cluster, of its address in the cluster's window.
@@ -55,15 +37,32 @@ Remote mapped(std::uint32_t address, std::uintptr_t pc) {
   check_rank(block, rank, "mapa", pc);
   const std::size_t mine = address & 0xFFFFFF;
   if (mine < SharedMemory::WINDOW_START || mine >= SharedMemory::WINDOW)
-    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds, "mapa of an address outside shared memory", pc);
+    block.fail(Finding::Kind::out_of_bounds, pc, "mapa of an address outside shared memory");
   return {rank, block.shared().offset_of_window(mine)};
 }
 
-}  // namespace
-
-static void count_store(Block& block, unsigned bytes, std::uintptr_t pc) {
+void count_store(Block& block, unsigned bytes, std::uintptr_t pc) {
   if (block.counting()) block.counting()->lane(Counted::remote_store, block.self().warp, block.self().lane, pc, bytes);
 }
+
+// A plain access: reported to the checker, and the block may not end before it.
+std::byte* plain_access(std::uint32_t address, unsigned bytes, bool write, std::uintptr_t pc) {
+  const char* const instruction = write ? "st.shared::cluster" : "ld.shared::cluster";
+  const auto [rank, offset] = mapped(address, pc);
+  this_block()->switch_point(pc);
+  const auto [own, target, thread] = reach(rank, instruction, write, pc);
+  check_place({own, target, thread}, offset, bytes, instruction, pc);
+  own.tell(write ? ExecEvent::Kind::write : ExecEvent::Kind::read, offset, bytes, pc);
+  if (target.checking()) {
+    Shadow& shadow = target.shadow();
+    if (thread.peer) shadow.visited(thread, pc, write);
+    write ? shadow.write(offset, bytes, thread, pc) : shadow.read(offset, bytes, thread, pc);
+  }
+  if (write) count_store(own, bytes, pc);
+  return target.shared().base() + offset;
+}
+
+}  // namespace
 
 Reached reach(unsigned rank, const char* instruction, bool write, std::uintptr_t pc) {
   Block& own = *this_block();
@@ -73,11 +72,10 @@ Reached reach(unsigned rank, const char* instruction, bool write, std::uintptr_t
   if (&target == &own) return {own, target, thread};
   // A GPU's error "cluster target block not present".
   if (!target.started())
-    own.fail(cudaErrorLaunchFailure, Finding::Kind::before_start,
-             std::string(instruction) + " to " + block_text(rank) + ", which has not started", pc);
+    own.fail(Finding::Kind::before_start, pc, instruction, " to ", block_text(rank), ", which has not started");
   if (target.over())
-    own.fail(cudaErrorLaunchFailure, Finding::Kind::early_exit,
-             std::string(instruction) + " to " + block_text(rank) + ", which has ended: its shared memory is gone", pc);
+    own.fail(Finding::Kind::early_exit, pc, instruction, " to ", block_text(rank),
+             ", which has ended: its shared memory is gone");
   thread.peer = std::uint8_t(own.rank() + 1);
   target.adopt_plan(own);
   if (target.checking()) target.shadow().check_started(thread, pc, write);
@@ -87,11 +85,9 @@ Reached reach(unsigned rank, const char* instruction, bool write, std::uintptr_t
 int barrier_of(const Reached& reached, std::size_t offset, const char* instruction, std::uintptr_t pc) {
   const int found = reached.target.mbarriers().at(offset);
   if (found < 0)
-    reached.own.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier,
-                     std::string(instruction) + " on " + reached.target.shared().describe(offset) + " of " +
-                         block_text(unsigned(reached.target.rank())) +
-                         ", which no thread has initialised yet (mbarrier.init)",
-                     pc);
+    reached.own.fail(Finding::Kind::mbarrier, pc, instruction, " on ", reached.target.shared().describe(offset), " of ",
+                     block_text(unsigned(reached.target.rank())),
+                     ", which no thread has initialised yet (mbarrier.init)");
   return found;
 }
 
@@ -105,24 +101,11 @@ void cluster_arrive(bool release) {
 void cluster_wait() { this_block()->cluster().wait(*this_block(), caller(__builtin_return_address(0))); }
 
 void remote_store(std::uint32_t address, const void* value, unsigned bytes) {
-  const std::uintptr_t pc = caller(__builtin_return_address(0));
-  const Remote to = mapped(address, pc);
-  this_block()->switch_point(pc);
-  const Reached reached = reach(to.rank, "st.shared::cluster", true, pc);
-  check_place(reached, to.offset, bytes, "st.shared::cluster", pc);
-  plain_access(reached, to.offset, bytes, true, pc);
-  count_store(reached.own, bytes, pc);
-  std::memcpy(reached.target.shared().base() + to.offset, value, bytes);
+  std::memcpy(plain_access(address, bytes, true, caller(__builtin_return_address(0))), value, bytes);
 }
 
 void remote_load(std::uint32_t address, void* value, unsigned bytes) {
-  const std::uintptr_t pc = caller(__builtin_return_address(0));
-  const Remote from = mapped(address, pc);
-  this_block()->switch_point(pc);
-  const Reached reached = reach(from.rank, "ld.shared::cluster", false, pc);
-  check_place(reached, from.offset, bytes, "ld.shared::cluster", pc);
-  plain_access(reached, from.offset, bytes, false, pc);
-  std::memcpy(value, reached.target.shared().base() + from.offset, bytes);
+  std::memcpy(value, plain_access(address, bytes, false, caller(__builtin_return_address(0))), bytes);
 }
 
 void remote_store_async(std::uint32_t address, const void* value, unsigned bytes, std::uint32_t barrier_address) {
@@ -130,10 +113,8 @@ void remote_store_async(std::uint32_t address, const void* value, unsigned bytes
   const Remote to = mapped(address, pc), barrier = mapped(barrier_address, pc);
   this_block()->switch_point(pc);
   if (barrier.rank != to.rank)
-    this_block()->fail(cudaErrorLaunchFailure, Finding::Kind::cluster,
-                       "st.async to " + block_text(to.rank) + " with an mbarrier of " + block_text(barrier.rank) +
-                           "; it must lie in the same block's shared memory",
-                       pc);
+    this_block()->fail(Finding::Kind::cluster, pc, "st.async to ", block_text(to.rank), " with an mbarrier of ",
+                       block_text(barrier.rank), "; it must lie in the same block's shared memory");
   const Reached reached = reach(to.rank, "st.async", true, pc);
   check_place(reached, to.offset, bytes, "st.async", pc);
   BulkCopy store;
@@ -156,10 +137,8 @@ void remote_arrive(std::uint32_t address) {
   const int index = barrier_of(reached, barrier.offset, instruction, pc);
   MBarriers& barriers = reached.target.mbarriers();
   if (barriers.state(index).pending == 0)
-    own.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier,
-             std::string(instruction) + " on " + barriers.name(index) + " of " + block_text(barrier.rank) +
-                 barriers.full_text(index),
-             pc);
+    own.fail(Finding::Kind::mbarrier, pc, instruction, " on ", barriers.name(index), " of ", block_text(barrier.rank),
+             barriers.full_text(index));
   own.tell(ExecEvent::Kind::mbarrier_arrive, barrier.offset, 0, pc);
   if (own.checking()) reached.target.shadow().visited(reached.thread, pc, true);
   barriers.arrive_from(index, reached.thread, own.shadow(), pc);

@@ -1,93 +1,51 @@
 // The operations in which the lanes of a warp meet (Block::meet). A new one is a row here.
 #pragma once
-#include <cstddef>
 #include <cstdint>
-#include <iterator>
 
 #include "common/counts.hpp"
 
 namespace lab::cpu {
 
-// The operation that a lane waits in. Lanes of one mask must meet in the same kind; from wmma_load on they are PTX's
-// .aligned instructions, of which they must meet in the very same one.
-enum class Collective : std::uint8_t {
-  syncwarp,
-  shuffle_index,
-  shuffle_up,
-  shuffle_down,
-  shuffle_xor,
-  ballot,
-  any,
-  all,
-  sum,
-  max,
-  wmma_load,
-  wmma_store,
-  wmma_mma,
-  mma,
-  ldmatrix,
-  stmatrix,
-  bar_sync,
-  bar_arrive,
-  wgmma,
-  wgmma_fence,
-  wgmma_commit,
-  wgmma_wait,
-  setmaxnreg,
-  cluster_arrive,
-  cluster_wait
-};
-
-inline constexpr unsigned REDUCTION = 5;  // shuffles of a butterfly over 32 lanes
-inline constexpr std::uint64_t MMA_MULTIPLIES = 16 * 8 * 16;
-
-struct CollectiveRow {
-  Collective kind;
-  const char* name;           // CUDA's, or the PTX instruction's
+// Lanes of one mask must meet in the same operation.
+struct Collective {
+  // with_mask: a function of CUDA's; lanes that have returned are not waited for. aligned: PTX's; the lanes must meet in the
+  // very same instruction.
+  enum Kind : std::uint8_t { with_mask, whole_warp, aligned };
+  const char* name;  // CUDA's, or the PTX instruction's
+  Kind kind;
   unsigned instructions = 0;  // of the hardware; 0: it is not counted, or counts itself, with its addresses
   Counted what{};
   std::uint64_t multiplies = 0;
 };
 
-// In the order of the enumeration.
-inline constexpr CollectiveRow COLLECTIVES[] = {
-    {Collective::syncwarp, "__syncwarp", 1, Counted::syncwarp},
-    {Collective::shuffle_index, "__shfl_sync", 1, Counted::shuffle},
-    {Collective::shuffle_up, "__shfl_up_sync", 1, Counted::shuffle},
-    {Collective::shuffle_down, "__shfl_down_sync", 1, Counted::shuffle},
-    {Collective::shuffle_xor, "__shfl_xor_sync", 1, Counted::shuffle},
-    {Collective::ballot, "__ballot_sync", 1, Counted::vote},
-    {Collective::any, "__any_sync", 1, Counted::vote},
-    {Collective::all, "__all_sync", 1, Counted::vote},
-    {Collective::sum, "warp_sum", REDUCTION, Counted::shuffle},
-    {Collective::max, "warp_max", REDUCTION, Counted::shuffle},
-    {Collective::wmma_load, "wmma::load_matrix_sync"},
-    {Collective::wmma_store, "wmma::store_matrix_sync"},
-    {Collective::wmma_mma, "wmma::mma_sync", 2, Counted::mma, 2 * MMA_MULTIPLIES},
-    {Collective::mma, "mma.sync", 1, Counted::mma, MMA_MULTIPLIES},
-    {Collective::ldmatrix, "ldmatrix"},
-    {Collective::stmatrix, "stmatrix"},
-    {Collective::bar_sync, "bar.sync", 1, Counted::named_barrier},
-    {Collective::bar_arrive, "bar.arrive", 1, Counted::named_barrier},
-    {Collective::wgmma, "wgmma.mma_async"},
-    {Collective::wgmma_fence, "wgmma.fence"},
-    {Collective::wgmma_commit, "wgmma.commit_group"},
-    {Collective::wgmma_wait, "wgmma.wait_group"},
-    {Collective::setmaxnreg, "setmaxnreg"},
-    {Collective::cluster_arrive, "barrier.cluster.arrive", 1, Counted::cluster_barrier},
-    {Collective::cluster_wait, "barrier.cluster.wait", 1, Counted::cluster_barrier},
-};
-constexpr bool in_order() {
-  for (std::size_t i = 0; i < std::size(COLLECTIVES); ++i)
-    if (std::size_t(COLLECTIVES[i].kind) != i) return false;
-  return std::size(COLLECTIVES) == std::size_t(Collective::cluster_wait) + 1;
-}
-static_assert(in_order());
+namespace collective {
 
-constexpr const CollectiveRow& row(Collective kind) { return COLLECTIVES[std::size_t(kind)]; }
-constexpr bool is_aligned(Collective kind) { return kind >= Collective::wmma_load; }
-// Whether lanes that have returned are not waited for: of CUDA's functions with a mask.
-constexpr bool lets_leave(Collective kind) { return kind <= Collective::all; }
-constexpr const char* name(Collective kind) { return row(kind).name; }
+using enum Collective::Kind;
+inline constexpr unsigned REDUCTION = 5;  // shuffles of a butterfly over 32 lanes
+inline constexpr std::uint64_t MMA_MULTIPLIES = 16 * 8 * 16;
 
+inline constexpr Collective syncwarp{"__syncwarp", with_mask, 1, Counted::syncwarp};
+inline constexpr Collective shuffles[] = {{"__shfl_sync", with_mask, 1, Counted::shuffle},  // in the order of Shuffle
+                                          {"__shfl_up_sync", with_mask, 1, Counted::shuffle},
+                                          {"__shfl_down_sync", with_mask, 1, Counted::shuffle},
+                                          {"__shfl_xor_sync", with_mask, 1, Counted::shuffle}};
+inline constexpr Collective votes[] = {{"__ballot_sync", with_mask, 1, Counted::vote},  // in the order of Vote
+                                       {"__any_sync", with_mask, 1, Counted::vote},
+                                       {"__all_sync", with_mask, 1, Counted::vote}};
+inline constexpr Collective sum{"warp_sum", whole_warp, REDUCTION, Counted::shuffle};
+inline constexpr Collective max{"warp_max", whole_warp, REDUCTION, Counted::shuffle};
+inline constexpr Collective wmma_load{"wmma::load_matrix_sync", aligned};
+inline constexpr Collective wmma_store{"wmma::store_matrix_sync", aligned};
+inline constexpr Collective wmma_mma{"wmma::mma_sync", aligned, 2, Counted::mma, 2 * MMA_MULTIPLIES};
+inline constexpr Collective mma{"mma.sync", aligned, 1, Counted::mma, MMA_MULTIPLIES};
+inline constexpr Collective ldmatrix{"ldmatrix", aligned}, stmatrix{"stmatrix", aligned};
+inline constexpr Collective bar_sync{"bar.sync", aligned, 1, Counted::named_barrier};
+inline constexpr Collective bar_arrive{"bar.arrive", aligned, 1, Counted::named_barrier};
+inline constexpr Collective wgmma{"wgmma.mma_async", aligned}, wgmma_fence{"wgmma.fence", aligned};
+inline constexpr Collective wgmma_commit{"wgmma.commit_group", aligned}, wgmma_wait{"wgmma.wait_group", aligned};
+inline constexpr Collective setmaxnreg{"setmaxnreg", aligned};
+inline constexpr Collective cluster_arrive{"barrier.cluster.arrive", aligned, 1, Counted::cluster_barrier};
+inline constexpr Collective cluster_wait{"barrier.cluster.wait", aligned, 1, Counted::cluster_barrier};
+
+}  // namespace collective
 }  // namespace lab::cpu

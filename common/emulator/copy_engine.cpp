@@ -73,7 +73,7 @@ void CopyEngine::wait(std::uint32_t groups_left, std::uintptr_t pc) {
   const std::uint32_t until = fiber.bulk_groups > groups_left ? fiber.bulk_groups - groups_left : 0;
   if (has_open_stores(fiber.linear, until)) {
     fiber.bulk_waits_until = until;
-    block_.park(pc);
+    block_.park(pc, Wait::At::stores);
   }
   std::erase_if(unread_, [&](const Store& store) {
     if (store.thread != fiber.linear || store.group >= until) return false;

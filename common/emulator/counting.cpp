@@ -88,7 +88,7 @@ void Counting::reset() {
 }
 
 Counting::Site& Counting::site_of(int warp, Counted what, std::uintptr_t pc) {
-  Pending& pending = pending_[std::size_t(warp)];
+  Pending& pending = pending_[warp];
   if (pending.slot.empty()) pending.slot.resize(SLOTS);
   const std::size_t start = (pc * 0x9E3779B97F4A7C15ull >> 40) + std::size_t(what);
   for (std::size_t i = start % SLOTS;; i = (i + 1) % SLOTS) {
@@ -110,8 +110,8 @@ Counting::Site& Counting::site_of(int warp, Counted what, std::uintptr_t pc) {
 void Counting::lane(Counted what, int warp, int lane, std::uintptr_t pc, unsigned bytes, std::uint64_t address,
                     std::uint64_t second) {
   Site& site = site_of(warp, what, pc);
-  if (site.used == 0) pending_[std::size_t(warp)].touched.push_back(&site);
-  const std::size_t time = site.times[std::size_t(lane)]++;
+  if (site.used == 0) pending_[warp].touched.push_back(&site);
+  const std::size_t time = site.times[lane]++;
   site.bytes = bytes;
   if (time >= site.open.size()) site.open.emplace_back(), site.second.emplace_back();
   if (time >= site.used) {
@@ -119,8 +119,8 @@ void Counting::lane(Counted what, int warp, int lane, std::uintptr_t pc, unsigne
     site.open[time].mask = 0;
   }
   site.open[time].mask |= 1u << lane;
-  site.open[time].address[std::size_t(lane)] = address;
-  site.second[time].address[std::size_t(lane)] = second;
+  site.open[time].address[lane] = address;
+  site.second[time].address[lane] = second;
 }
 
 void Counting::work_out(Site& site, const Open& open, const Open& second) {
@@ -145,14 +145,14 @@ void Counting::work_out(Site& site, const Open& open, const Open& second) {
 }
 
 void Counting::close(int warp) {
-  Pending& pending = pending_[std::size_t(warp)];
+  Pending& pending = pending_[warp];
   for (Site* site : pending.touched) {
     for (std::size_t i = 0; i < site->used; ++i) {
       work_out(*site, site->open[i], site->second[i]);
       *site->tally += site->cost;
-      of_this_block_[std::size_t(site->what)] += site->cost;
+      of_this_block_[int(site->what)] += site->cost;
     }
-    steps_[std::size_t(warp)] += site->used;
+    steps_[warp] += site->used;
     site->times.fill(0), site->used = 0;
   }
   pending.touched.clear();
@@ -160,15 +160,15 @@ void Counting::close(int warp) {
 
 void Counting::instruction(Counted what, int warp, std::uintptr_t pc, const Tally& tally) {
   *site_of(warp, what, pc).tally += tally;
-  of_this_block_[std::size_t(what)] += tally;
-  steps_[std::size_t(warp)] += tally.instructions;
+  of_this_block_[int(what)] += tally;
+  steps_[warp] += tally.instructions;
 }
 
 void Counting::wait_until(Counted what, int warp, std::uintptr_t pc, std::uint64_t step) {
-  std::uint64_t& own = steps_[std::size_t(warp)];
+  std::uint64_t& own = steps_[warp];
   if (step <= own) return;
   site_of(warp, what, pc).tally->waited += step - own;
-  of_this_block_[std::size_t(what)].waited += step - own;
+  of_this_block_[int(what)].waited += step - own;
   own = step;
 }
 

@@ -22,6 +22,21 @@ unsigned least_wavefronts(std::uint32_t mask, unsigned bytes);
 // Different sectors of 32 bytes that the lanes touch.
 unsigned global_sectors(std::uint32_t mask, const std::uint64_t* address, unsigned bytes);
 
+// Of an ldmatrix that moves `count` 8x8 of halves, each of which takes the banks for itself: its rows are served together.
+// row(i, j): the address of row j of the i-th.
+template <class Row>
+Tally tally_of_matrices(int count, Row row) {
+  constexpr unsigned ROWS = 8, BYTES = 16;
+  Tally tally{.instructions = 1, .lanes = 32, .bytes = count * ROWS * BYTES, .least = std::uint64_t(count)};
+  for (int i = 0; i < count; ++i) {
+    std::uint64_t address[32] = {};
+    for (unsigned j = 0; j < ROWS; ++j) address[j] = row(i, int(j));
+    tally.wavefronts += shared_wavefronts((1u << ROWS) - 1, address, BYTES);
+  }
+  tally.unavoidable = tally.wavefronts;
+  return tally;
+}
+
 class Counting {
  public:
   static constexpr int WARPS = 32, LANES = 32;
@@ -39,11 +54,11 @@ class Counting {
   void instruction(Counted what, int warp, std::uintptr_t pc, const Tally& tally);
   // All lanes of the warp have met: the k-th times begin anew.
   void meet(int warp) {
-    if (!pending_[std::size_t(warp)].touched.empty()) close(warp);
+    if (!pending_[warp].touched.empty()) close(warp);
   }
 
   // --- steps: each warp's progress, and the waits between warps -------------------------------------------------
-  std::uint64_t steps(int warp) const { return steps_[std::size_t(warp)]; }
+  std::uint64_t steps(int warp) const { return steps_[warp]; }
   // The warp continues at `step`, if that is later than its own; counted as waiting at `pc`.
   void wait_until(Counted what, int warp, std::uintptr_t pc, std::uint64_t step);
 

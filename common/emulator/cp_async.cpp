@@ -26,7 +26,7 @@ void Block::copy_issue(const PendingCopy& copy) {
   }
   if (counting_)
     counting_->lane(Counted::cp_async, fiber.warp, fiber.lane, copy.pc, copy.bytes, shared_.offset(copy.shared),
-                    reinterpret_cast<std::uintptr_t>(copy.global));
+                    std::uintptr_t(copy.global));
   tell(ExecEvent::Kind::copy, shared_.offset(copy.shared), copy.bytes, copy.pc);
   fiber.copies.push_back(copy);
   fiber.copies.back().group = fiber.groups_committed;

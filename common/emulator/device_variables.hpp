@@ -1,21 +1,23 @@
 // __device__ variables: on the CPU they are variables of the kernel's own program or library, in its writable segments.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
-
-#include "common/emulator/global_shadow.hpp"
+#include <vector>
 
 namespace lab::cpu {
 
-// The cell of the word at `address` if these bytes lie among variables; else null.
-GlobalCell* variable_cell(const void* address, std::size_t bytes);
-// A launch begins: libraries may have been loaded since the last one.
-void find_variables();
-struct Variable {
-  std::string name;  // empty: unknown
-  const void* address = nullptr;
-  std::size_t bytes = 0;
+struct Segment {
+  std::uintptr_t begin, end;
+  std::uintptr_t bias;  // from the addresses in the file
+  std::string file;
 };
-Variable variable_at(const void* address);  // slow: for a report
+std::vector<Segment> writable_segments();  // of everything that is loaded now
+
+struct Variable {
+  std::string name = "a variable";
+  std::size_t offset = 0, bytes = 0;  // of the address in it, and of the whole; 0 B: unknown
+};
+Variable variable_at(const Segment& segment, const void* address);  // slow: for a report
 
 }  // namespace lab::cpu

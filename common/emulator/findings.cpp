@@ -10,41 +10,46 @@
 #include <utility>
 
 #include "common/emulator/addr2line.hpp"
+#include "common/joined.hpp"
 
 namespace lab {
 
 // In the order of Finding::Kind.
-constexpr const char* KINDS[] = {"too many arrivals",
-                                 "inter-warp race",
-                                 "intra-warp race",
-                                 "inter-block race",
-                                 "uninitialised read",
-                                 "out of bounds",
-                                 "cp.async before its wait",
-                                 "TMA load before its wait",
-                                 "missing fence.proxy.async",
-                                 "in flight at the block's end",
-                                 "barrier misuse",
-                                 "mbarrier misuse",
-                                 "cluster misuse",
-                                 "access before the peer is known to run",
-                                 "global memory before griddepcontrol.wait",
-                                 "early exit from a cluster",
-                                 "collective misuse",
-                                 "wgmma registers read before the wait",
-                                 "wgmma registers changed before the wait",
-                                 "wgmma without its fence",
-                                 "misaligned address",
-                                 "deadlock",
-                                 "time limit",
-                                 "fault"};
+struct KindRow {
+  const char* name;
+  bool memory = true;  // its sides are reads and writes
+};
+constexpr KindRow KINDS[] = {{"too many arrivals", false},
+                             {"inter-warp race"},
+                             {"intra-warp race"},
+                             {"inter-block race"},
+                             {"uninitialised read"},
+                             {"out of bounds"},
+                             {"cp.async before its wait"},
+                             {"TMA load before its wait"},
+                             {"missing fence.proxy.async"},
+                             {"in flight at the block's end"},
+                             {"barrier misuse", false},
+                             {"mbarrier misuse", false},
+                             {"cluster misuse", false},
+                             {"access before the peer is known to run"},
+                             {"global memory before griddepcontrol.wait"},
+                             {"early exit from a cluster"},
+                             {"collective misuse", false},
+                             {"wgmma registers read before the wait"},
+                             {"wgmma registers changed before the wait"},
+                             {"wgmma without its fence"},
+                             {"misaligned address"},
+                             {"deadlock", false},
+                             {"time limit", false},
+                             {"fault", false}};
 static_assert(std::size(KINDS) == std::size_t(Finding::Kind::fault) + 1);
-const char* name(Finding::Kind kind) { return KINDS[std::size_t(kind)]; }
+const char* name(Finding::Kind kind) { return KINDS[int(kind)].name; }
 
 // In the order of Schedule.
 constexpr const char* ORDERS[] = {"ascending", "descending", "round_robin", "random", "leaders"};
 static_assert(std::size(ORDERS) == std::size_t(Schedule::leaders) + 1);
-const char* name(Schedule schedule) { return ORDERS[std::size_t(schedule)]; }
+const char* name(Schedule schedule) { return ORDERS[int(schedule)]; }
 
 bool Finding::is(Kind k) const {
   return kind == k || std::ranges::any_of(ways, [&](const std::string& way) { return way.starts_with(name(k)); });
@@ -61,16 +66,16 @@ Finding::Key Finding::key() const {
 }
 
 std::string ways_text(const Finding& f) {
-  const auto joined = [](const std::set<std::string>& words) {
+  const auto listed = [](const std::set<std::string>& words) {
     std::string text;
     for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
     return text;
   };
   std::string text;
-  if (f.ways.size() > 1) text = "\n    as " + joined(f.ways);
+  if (f.ways.size() > 1) text = "\n    as " + listed(f.ways);
   if (f.kernels.size() > 1)
-    text += (text.empty() ? "\n    in " : "; in ") + std::to_string(f.kernels.size()) +
-            " instances of the kernel: " + joined(f.kernels);
+    text +=
+        joined(text.empty() ? "\n    in " : "; in ", f.kernels.size(), " instances of the kernel: ", listed(f.kernels));
   return text;
 }
 
@@ -145,7 +150,7 @@ SourceLine source_line(std::uintptr_t pc) {
 
 std::string place_text(std::uintptr_t pc) {
   const SourceLine line = source_line(pc);
-  return line.file + ":" + std::to_string(line.line);
+  return joined(line.file, ":", line.line);
 }
 
 void FindingLog::merge(const FindingLog& other) {
@@ -183,22 +188,15 @@ Finding::Access in_words(const RawAccess& raw) {
 }
 
 std::string side(const Finding::Access& access, bool memory) {
-  std::ostringstream text;
-  if (memory) text << (access.write ? "write" : "read") << " by ";
-  if (access.warp >= 0) text << "warp " << access.warp << " lane " << access.lane << ' ';
-  if (access.rank >= 0) text << "of block " << access.rank << " of the cluster ";
-  if (access.line) {
-    text << "at " << access.file << ':' << access.line;
-    if (const std::string source = source_text(access.file, access.line); !source.empty()) text << ": " << source;
-  }
-  return text.str();
+  const std::string source = access.line ? source_text(access.file, access.line) : "";
+  return joined(memory ? access.write ? "write by " : "read by " : "",
+                access.warp >= 0 ? joined("warp ", access.warp, " lane ", access.lane, " ") : "",
+                access.rank >= 0 ? joined("of block ", access.rank, " of the cluster ") : "",
+                access.line ? joined("at ", access.file, ":", access.line) : "", source.empty() ? "" : ": " + source);
 }
 
 std::string report(const Finding& f, const std::string& detail) {
-  const bool memory = f.kind != Finding::Kind::arrivals && f.kind != Finding::Kind::barrier &&
-                      f.kind != Finding::Kind::mbarrier && f.kind != Finding::Kind::collective &&
-                      f.kind != Finding::Kind::cluster && f.kind != Finding::Kind::deadlock &&
-                      f.kind != Finding::Kind::time_limit && f.kind != Finding::Kind::fault;
+  const bool memory = KINDS[int(f.kind)].memory;
   std::ostringstream text;
   text << name(f.kind);
   if (!f.hazard.empty()) text << " (" << f.hazard << (f.same_value ? ", same value)" : ")");

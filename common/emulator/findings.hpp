@@ -11,6 +11,14 @@
 
 namespace lab::cpu {
 
+// The error that stops a launch for most findings of a kind.
+constexpr cudaError_t error_of(Finding::Kind kind) {
+  using Kind = Finding::Kind;
+  if (kind == Kind::out_of_bounds) return cudaErrorIllegalAddress;
+  if (kind == Kind::misaligned) return cudaErrorMisalignedAddress;
+  return kind == Kind::deadlock || kind == Kind::time_limit ? cudaErrorLaunchTimeout : cudaErrorLaunchFailure;
+}
+
 struct RawAccess {
   std::uintptr_t pc = 0;  // 0: there is no such side
   int warp = -1, lane = -1;

@@ -45,8 +45,8 @@ bool released_before(std::uint32_t from, Scope scope, std::uint32_t reader, std:
     open.push_back(at.before);
     if (at.block != reader && (at.scope == Scope::block || scope == Scope::block)) continue;
     const WhatReleased& what = what_released[at.what];
-    const auto& covered = what.covered[std::size_t(block == reader ? Scope::block : Scope::device)];
-    if (at.block == block && std::size_t(linear) < covered.size() && covered[std::size_t(linear)] > stamp) return true;
+    const auto& covered = what.covered[int(block == reader ? Scope::block : Scope::device)];
+    if (at.block == block && std::size_t(linear) < covered.size() && covered[linear] > stamp) return true;
     open.insert(open.end(), what.acquired.begin(), what.acquired.end());
   }
   return false;
@@ -80,10 +80,9 @@ void HandOrder::fence(const ThreadId& thread, Scope scope) {
   shadow_.new_stamp(thread);
   for (const Scope each : {Scope::block, Scope::device}) {
     if (each > scope) break;
-    auto& covered = covered_[std::size_t(each)];
+    auto& covered = covered_[int(each)];
     covered.resize(std::size_t(threads_), 0);
-    for (int t = 0; t < threads_; ++t)
-      covered[std::size_t(t)] = std::max(covered[std::size_t(t)], shadow_.seen(thread, thread_at(t)));
+    for (int t = 0; t < threads_; ++t) covered[t] = std::max(covered[t], shadow_.seen(thread, thread_at(t)));
   }
 }
 
@@ -174,7 +173,7 @@ void HandOrder::acquire(const ThreadId& thread, std::uint32_t released, Scope sc
   const std::lock_guard guard(releases_lock);
   for (; released; released = releases[released].before) {
     if (releases[released].block != block_) continue;
-    const auto& covered = what_released[releases[released].what].covered[std::size_t(Scope::block)];
+    const auto& covered = what_released[releases[released].what].covered[int(Scope::block)];
     for (std::size_t t = 0; t < covered.size(); ++t) own[t] = std::max(own[t], covered[t]);
   }
   shadow_.acquire(thread, taken);

@@ -22,7 +22,7 @@ using lab::cpu::Block;
   const std::uintptr_t pc = lab::cpu::caller(return_address);
   const bool shared = block.shared().contains(address);
   if (!shared && !lab::cpu::is_global(address)) return;
-  const std::uint64_t at = shared ? block.shared().offset(address) : reinterpret_cast<std::uintptr_t>(address);
+  const std::uint64_t at = shared ? block.shared().offset(address) : std::uintptr_t(address);
   const Counted what = shared ? (write ? Counted::shared_store : Counted::shared_load)
                               : (write ? Counted::global_store : Counted::global_load);
   constexpr std::size_t WIDEST = 16;  // bytes that an instruction moves for a lane
@@ -33,13 +33,11 @@ using lab::cpu::Block;
 // The kernel's types promise a multiple of `bytes`.
 [[noreturn, gnu::noinline]] void misaligned(Block& block, const void* address, std::size_t bytes, bool write,
                                             std::uintptr_t pc) {
-  block.fail(cudaErrorMisalignedAddress, lab::Finding::Kind::misaligned,
-             std::string("misaligned address: ") + (write ? "write" : "read") + " of " + std::to_string(bytes) +
-                 " bytes at " +
-                 (block.shared().contains(address) ? block.shared().describe(block.shared().offset(address))
-                                                   : lab::cpu::describe_global(address)) +
-                 ", no multiple of " + std::to_string(bytes),
-             pc);
+  block.fail(lab::Finding::Kind::misaligned, pc, "misaligned address: ", write ? "write" : "read", " of ", bytes,
+             " bytes at ",
+             block.shared().contains(address) ? block.shared().describe(block.shared().offset(address))
+                                              : lab::cpu::describe_global(address),
+             ", no multiple of ", bytes);
 }
 
 void volatile_shared(Block& block, std::size_t offset, const void* address, bool write) {
@@ -59,7 +57,7 @@ enum How { plain, unaligned, volatile_ };
   if (!block.checking() && how != volatile_) return;
   const std::uintptr_t pc = lab::cpu::caller(return_address);
   using lab::cpu::Touch;
-  const bool shared = block.shared().contains(address), global = lab::cpu::is_global(address);
+  const bool shared = block.shared().contains(address);
   bool seen = true;  // it lies where memory may be touched
   if (block.checking()) {
     const lab::cpu::RuntimeCall call(block, pc);
@@ -67,10 +65,8 @@ enum How { plain, unaligned, volatile_ };
     if (shared) {
       block.accessed(block.shared().offset(address), bytes, write, block.thread_id(), pc);
       if (how == volatile_) volatile_shared(block, block.shared().offset(address), address, write);
-    } else if (global) {
-      seen = lab::cpu::check_global(made);
     } else {
-      seen = lab::cpu::check_variable(made);
+      seen = lab::cpu::check_global(made);
     }
     if (how != unaligned && (std::uintptr_t(address) & (bytes - 1)) && seen) [[unlikely]]
       misaligned(block, address, bytes, write, pc);
@@ -184,5 +180,5 @@ extern "C" void __ubsan_handle_out_of_bounds(const BoundsData* data, std::uintpt
   access.pc = lab::cpu::caller(__builtin_return_address(0));
   access.warp = block->self().warp, access.lane = block->self().lane;
   block->report(lab::Finding::Kind::out_of_bounds, access, {},
-                [&] { return "index " + std::to_string(long(index)) + " is outside of " + data->array->name; });
+                [&] { return lab::joined("index ", long(index), " is outside of ", data->array->name); });
 }

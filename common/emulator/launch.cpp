@@ -38,9 +38,7 @@ cudaError_t async_error = cudaSuccess;
 std::unordered_map<const void*, int> max_dynamic_smem;
 std::unordered_set<const void*> large_clusters;  // kernels that may have more blocks per cluster than every GPU allows
 
-std::string dims(dim3 d) {
-  return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
-}
+std::string dims(dim3 d) { return joined("(", d.x, ",", d.y, ",", d.z, ")"); }
 
 }  // namespace
 
@@ -67,7 +65,7 @@ std::string skipped_here() { return ""; }
 
 std::string device_name() {
   const int workers = worker_count();
-  return "CPU, " + std::to_string(workers) + (workers == 1 ? " worker" : " workers");
+  return joined("CPU, ", workers, workers == 1 ? " worker" : " workers");
 }
 
 ExecReport take_exec_report() {
@@ -185,11 +183,11 @@ Refusal cluster_refusal(const LaunchConfig& c) {
   const std::uint64_t blocks = 1ull * k.x * k.y * k.z;
   const unsigned allowed = large_clusters.contains(c.kernel) ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
   if (!blocks || blocks > allowed)
-    return {cudaErrorInvalidClusterSize, "a cluster of " + dims(k) + ", " + std::to_string(blocks) + " blocks; 1 to " +
-                                             std::to_string(allowed) + " are allowed" +
-                                             (allowed == PORTABLE_CLUSTER && blocks && blocks <= LARGEST_CLUSTER
-                                                  ? ", 16 with cudaFuncAttributeNonPortableClusterSizeAllowed"
-                                                  : "")};
+    return {cudaErrorInvalidClusterSize,
+            joined("a cluster of ", dims(k), ", ", blocks, " blocks; 1 to ", allowed, " are allowed",
+                   allowed == PORTABLE_CLUSTER && blocks && blocks <= LARGEST_CLUSTER
+                       ? ", 16 with cudaFuncAttributeNonPortableClusterSizeAllowed"
+                       : "")};
   if (g.x % k.x || g.y % k.y || g.z % k.z)
     return {cudaErrorInvalidConfiguration,
             "a grid of " + dims(g) + " in clusters of " + dims(k) + "; a multiple of the cluster is allowed"};
@@ -204,15 +202,15 @@ Refusal refusal(const LaunchConfig& c) {
     return {cudaErrorInvalidConfiguration, "a grid of " + dims(g) + "; (2147483647,65535,65535) are allowed"};
   const unsigned long threads = 1ul * b.x * b.y * b.z;
   if (!threads || threads > MAX_THREADS || b.x > 1024 || b.y > 1024 || b.z > 64)
-    return {cudaErrorInvalidConfiguration, "a block of " + dims(b) + ", " + std::to_string(threads) +
-                                               " threads; 1 to 1024 threads and (1024,1024,64) are allowed"};
+    return {cudaErrorInvalidConfiguration, joined("a block of ", dims(b), ", ", threads,
+                                                  " threads; 1 to 1024 threads and (1024,1024,64) are allowed")};
   std::size_t allowed = SMEM_WITHOUT_OPT_IN;
   if (const auto found = max_dynamic_smem.find(c.kernel); found != max_dynamic_smem.end())
     allowed = std::size_t(found->second);
   if (c.smem > allowed)
-    return {cudaErrorInvalidValue, "invalid argument: asks for " + std::to_string(c.smem) +
-                                       " B of dynamic shared memory, the kernel's attribute allows " +
-                                       std::to_string(allowed) + " B"};
+    return {cudaErrorInvalidValue,
+            joined("invalid argument: asks for ", c.smem, " B of dynamic shared memory, the kernel's attribute allows ",
+                   allowed, " B")};
   return cluster_refusal(c);
 }
 
@@ -229,8 +227,8 @@ cudaError_t allow_large_clusters(const void* kernel, bool allow) {
 cudaError_t set_max_dynamic_smem(const void* kernel, int bytes) {
   const Target& target = stage_target();
   if (bytes < 0 || std::size_t(bytes) > target.smem_per_block) {
-    set_launch_message("cudaFuncSetAttribute: " + std::to_string(bytes) + " B of dynamic shared memory, the " +
-                       target.name + " budget allows " + std::to_string(target.smem_per_block) + " B");
+    set_launch_message(joined("cudaFuncSetAttribute: ", bytes, " B of dynamic shared memory, the ", target.name,
+                              " budget allows ", target.smem_per_block, " B"));
     set_last_error(cudaErrorInvalidValue);
     return cudaErrorInvalidValue;
   }

@@ -26,52 +26,39 @@ struct MatrixCall {
 const MatrixCall& call_of(const Warp& warp, int lane) { return *static_cast<const MatrixCall*>(warp.payload[lane]); }
 
 // "ldmatrix.x4.trans".
-std::string spelt(Collective kind, const MatrixCall& call) {
-  return std::string(name(kind)) + ".x" + std::to_string(call.matrices) + (call.transposed ? ".trans" : "");
+std::string spelt(const Collective& kind, const MatrixCall& call) {
+  return joined(kind.name, ".x", call.matrices, call.transposed ? ".trans" : "");
 }
 
 // Only lanes whose address is used are held to the rules.
-void check_address(Block& block, Collective kind, const MatrixCall& call) {
+void check_address(Block& block, const Collective& kind, const MatrixCall& call) {
   if (block.self().lane >= ROWS * call.matrices) return;
-  const auto what = [&] {
-    return spelt(kind, call) + ": the row that lane " + std::to_string(block.self().lane) + " points to";
+  const auto refuse = [&](Finding::Kind finding, const auto&... why) {
+    block.fail(finding, call.pc, spelt(kind, call), ": the row that lane ", block.self().lane, " points to", why...);
   };
-  if (!block.shared().contains(call.row))
-    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds, what() + " does not lie in shared memory",
-               call.pc);
-  if (const auto past = reinterpret_cast<std::uintptr_t>(call.row) % ROW_BYTES)
-    block.fail(cudaErrorMisalignedAddress, Finding::Kind::misaligned,
-               what() + ", " + block.shared().describe(block.shared().offset(call.row)) + ", is " +
-                   std::to_string(past) + " bytes past a multiple of 16",
-               call.pc);
+  if (!block.shared().contains(call.row)) refuse(Finding::Kind::out_of_bounds, " does not lie in shared memory");
+  if (const auto past = std::uintptr_t(call.row) % ROW_BYTES)
+    refuse(Finding::Kind::misaligned, ", ", block.shared().describe(block.shared().offset(call.row)), ", is ", past,
+           " bytes past a multiple of 16");
 }
 
 // All lanes execute one instruction.
-void check_same(Block& block, Warp& warp, Collective kind) {
+void check_same(Block& block, Warp& warp, const Collective& kind) {
   const MatrixCall& last = call_of(warp, block.self().lane);
   for (int lane = 0; lane < LANES; ++lane) {
     const MatrixCall& other = call_of(warp, lane);
     if (other.matrices != last.matrices || other.transposed != last.transposed)
-      block.fail(cudaErrorLaunchFailure, Finding::Kind::collective,
-                 spelt(kind, last) + " meets lane " + std::to_string(lane) + " in " + spelt(kind, other), last.pc);
+      block.fail(Finding::Kind::collective, last.pc, spelt(kind, last), " meets lane ", lane, " in ",
+                 spelt(kind, other));
   }
 }
 
-// Each 8x8 takes the banks for itself: its rows are served together.
 void count(Block& block, Warp& warp, Counted what) {
   const MatrixCall& call = call_of(warp, 0);
-  Tally tally;
-  tally.instructions = 1, tally.lanes = LANES;
-  for (int matrix = 0; matrix < call.matrices; ++matrix) {
-    std::uint64_t address[LANES] = {};
-    for (int j = 0; j < ROWS; ++j)
-      address[j] = block.shared().offset(call_of(warp, layout::ldmatrix_address_lane(matrix, j)).row);
-    tally.bytes += ROWS * ROW_BYTES;
-    tally.wavefronts += shared_wavefronts((1u << ROWS) - 1, address, ROW_BYTES);
-    ++tally.least;
-  }
-  tally.unavoidable = tally.wavefronts;
-  block.counting()->instruction(what, block.self().warp, call.pc, tally);
+  const auto row = [&](int matrix, int j) {
+    return block.shared().offset(call_of(warp, layout::ldmatrix_address_lane(matrix, j)).row);
+  };
+  block.counting()->instruction(what, block.self().warp, call.pc, tally_of_matrices(call.matrices, row));
 }
 
 template <class Row>
@@ -90,7 +77,7 @@ void each_row(Block& block, Warp& warp, bool write, Row row) {
 }
 
 void load(Block& block, Warp& warp, std::uint32_t) {
-  check_same(block, warp, Collective::ldmatrix);
+  check_same(block, warp, collective::ldmatrix);
   if (block.counting()) count(block, warp, Counted::ldmatrix);
   std::uint16_t held[4][ROWS][8];
   each_row(block, warp, false,
@@ -107,7 +94,7 @@ void load(Block& block, Warp& warp, std::uint32_t) {
 }
 
 void store(Block& block, Warp& warp, std::uint32_t) {
-  check_same(block, warp, Collective::stmatrix);
+  check_same(block, warp, collective::stmatrix);
   if (block.counting()) count(block, warp, Counted::stmatrix);
   std::uint16_t held[4][ROWS][8];
   for (int lane = 0; lane < LANES; ++lane) {
@@ -127,18 +114,18 @@ void ldmatrix(unsigned* registers, const half* row, int matrices, bool transpose
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& block = *this_block();
   MatrixCall call{registers, reinterpret_cast<std::byte*>(const_cast<half*>(row)), matrices, transposed, pc};
-  check_address(block, Collective::ldmatrix, call);
+  check_address(block, collective::ldmatrix, call);
   block.own_warp().payload[block.self().lane] = &call;
-  block.meet(Collective::ldmatrix, 0xFFFFFFFFu, load, pc);
+  block.meet(collective::ldmatrix, 0xFFFFFFFFu, load, pc);
 }
 
 void stmatrix(half* row, const unsigned* registers, int matrices, bool transposed) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& block = *this_block();
   MatrixCall call{const_cast<unsigned*>(registers), reinterpret_cast<std::byte*>(row), matrices, transposed, pc};
-  check_address(block, Collective::stmatrix, call);
+  check_address(block, collective::stmatrix, call);
   block.own_warp().payload[block.self().lane] = &call;
-  block.meet(Collective::stmatrix, 0xFFFFFFFFu, store, pc);
+  block.meet(collective::stmatrix, 0xFFFFFFFFu, store, pc);
 }
 
 }  // namespace lab::cpu

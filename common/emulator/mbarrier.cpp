@@ -21,11 +21,10 @@ int MBarriers::find(const void* barrier, const char* instruction, std::uintptr_t
   const bool shared = block_.shared().contains(barrier);
   const std::size_t offset = shared ? block_.shared().offset(barrier) : 0;
   if (const int found = shared ? at(offset) : -1; found >= 0) return found;
-  block_.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier,
-              std::string(instruction) + (shared ? " on " + block_.shared().describe(offset) +
-                                                       ", which no thread has " + "initialised yet (mbarrier.init)"
-                                                 : std::string(" on an address outside shared memory")),
-              pc);
+  block_.fail(Finding::Kind::mbarrier, pc, instruction,
+              shared
+                  ? " on " + block_.shared().describe(offset) + ", which no thread has initialised yet (mbarrier.init)"
+                  : " on an address outside shared memory");
 }
 
 int MBarriers::at(std::size_t offset) const {
@@ -35,21 +34,16 @@ int MBarriers::at(std::size_t offset) const {
 }
 
 void MBarriers::init(const void* barrier, unsigned arrivals, std::uintptr_t pc) {
-  if (!block_.shared().contains(barrier) || reinterpret_cast<std::uintptr_t>(barrier) % 8)
+  if (!block_.shared().contains(barrier) || std::uintptr_t(barrier) % 8)
     block_.fail(cudaErrorMisalignedAddress, Finding::Kind::mbarrier,
                 "mbarrier.init on an address that is no multiple of 8 in shared memory", pc);
   const std::size_t offset = block_.shared().offset(barrier);
   if (arrivals < 1 || arrivals > MOST)
-    block_.fail(
-        cudaErrorLaunchFailure, Finding::Kind::mbarrier,
-        "mbarrier.init for " + std::to_string(arrivals) + " arrivals; 1 to " + std::to_string(MOST) + " are allowed",
-        pc);
+    block_.fail(Finding::Kind::mbarrier, pc, "mbarrier.init for ", arrivals, " arrivals; 1 to ", MOST, " are allowed");
   for (const MBarrierState& old : all_)
     if (old.offset == offset)
-      block_.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier,
-                  "mbarrier.init on " + block_.shared().describe(offset) + ", which is a barrier already; its phase " +
-                      std::to_string(old.phase) + " is under way",
-                  pc);
+      block_.fail(Finding::Kind::mbarrier, pc, "mbarrier.init on ", block_.shared().describe(offset),
+                  ", which is a barrier already; its phase ", old.phase, " is under way");
   MBarrierState fresh;
   fresh.offset = offset, fresh.arrivals = fresh.pending = arrivals;
   all_.push_back(std::move(fresh));
@@ -59,10 +53,8 @@ void MBarriers::init(const void* barrier, unsigned arrivals, std::uintptr_t pc) 
 void MBarriers::count_bytes(MBarrierState& barrier, unsigned bytes, std::uintptr_t pc) {
   barrier.bytes += bytes;
   if (bytes > MOST || barrier.bytes > std::int64_t(MOST))
-    block_.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier,
-                "a phase of " + block_.shared().describe(barrier.offset) + " is to wait for " +
-                    std::to_string(barrier.bytes) + " bytes; " + std::to_string(MOST) + " are allowed",
-                pc);
+    block_.fail(Finding::Kind::mbarrier, pc, "a phase of ", block_.shared().describe(barrier.offset),
+                " is to wait for ", barrier.bytes, " bytes; ", MOST, " are allowed");
 }
 
 void MBarriers::arrive(const void* barrier, unsigned bytes, bool expects, std::uintptr_t pc) {
@@ -73,21 +65,24 @@ void MBarriers::arrive(const void* barrier, unsigned bytes, bool expects, std::u
   if (block_.checking()) check_known(index, instruction, thread, pc);
   MBarrierState& state = all_[index];
   if (state.pending == 0)
-    block_.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier, "mbarrier.arrive on " + name(index) + full_text(index),
-                pc);
+    block_.fail(Finding::Kind::mbarrier, pc, "mbarrier.arrive on ", name(index), full_text(index));
   block_.tell(ExecEvent::Kind::mbarrier_arrive, state.offset, expects ? bytes : 0, pc);
   if (Counting* counting = block_.counting()) {
     counting->lane(Counted::mbarrier_arrive, thread.warp, thread.lane, pc);
     state.steps = std::max(state.steps, counting->steps(thread.warp));
   }
-  block_.progressed();
   if (expects) count_bytes(state, bytes, pc);
   if (block_.checking()) block_.shadow().release(thread, state.given);
-  state.arrived.push_back({thread.linear, pc});
   count_lanes(state, thread, pc);
   if (state.lanes.finding) tell_too_many(state);
-  --state.pending;
-  if (!state.pending && !state.bytes) complete_phase(index, thread, pc);
+  count_arrival(index, thread, pc);
+}
+
+void MBarriers::count_arrival(int index, ThreadId thread, std::uintptr_t pc) {
+  MBarrierState& state = all_[index];
+  block_.progressed();
+  state.arrived.push_back({thread.linear, pc, thread.peer});
+  if (!--state.pending && !state.bytes) complete_phase(index, thread, pc);
 }
 
 void MBarriers::arrive_from(int index, ThreadId peer, Shadow& its_shadow, std::uintptr_t pc) {
@@ -97,11 +92,8 @@ void MBarriers::arrive_from(int index, ThreadId peer, Shadow& its_shadow, std::u
     its_shadow.release_outside(peer, state.given);
   }
   block_.tell_of(peer, ExecEvent::Kind::mbarrier_land, state.offset, 0, pc);
-  block_.progressed();
-  state.arrived.push_back({peer.linear, pc, peer.peer});
   state.from_outside = {peer, pc, state.phase};
-  --state.pending;
-  if (!state.pending && !state.bytes) complete_phase(index, peer, pc);
+  count_arrival(index, peer, pc);
 }
 
 void MBarriers::copy_issued(int index, ThreadId thread, std::uintptr_t pc, bool engine) {
@@ -143,9 +135,9 @@ void MBarriers::bytes_landed(int index, unsigned bytes, const IssuedWrite& write
   if (!block_.checking()) return;
   block_.shadow().async_write_landed(write.checked_as, phase);
   if (phase == write.phase) return;
-  block_.shadow().report(Finding::Kind::mbarrier, name(index), {}, Shadow::access(write.thread, write.pc, true),
-                         "phase " + std::to_string(write.phase) + " was complete before " + what +
-                             " had come: more than were announced (expect_tx)");
+  block_.shadow().report(
+      Finding::Kind::mbarrier, name(index), {}, Shadow::access(write.thread, write.pc, true),
+      joined("phase ", write.phase, " was complete before ", what, " had come: more than were announced (expect_tx)"));
 }
 
 void MBarriers::complete_phase(int index, ThreadId thread, std::uintptr_t pc) {
@@ -158,21 +150,15 @@ void MBarriers::complete_phase(int index, ThreadId thread, std::uintptr_t pc) {
   state.arrived_before.swap(state.arrived);
   state.arrived.clear();
   block_.progressed();
-  for (const std::uint16_t waiting : state.waiting) {
-    Fiber& fiber = block_.fiber(waiting);
-    fiber.mbarrier = -1;
-    block_.wake(waiting);
-  }
-  state.waiting.clear();
+  block_.wake_all(Wait::At::mbarrier, index);
+  state.waiting = 0;
 }
 
 bool MBarriers::park(int index, std::uintptr_t pc) {
-  Fiber& fiber = block_.self();
-  fiber.mbarrier = std::int16_t(index);
-  all_[index].waiting.push_back(fiber.linear);
+  ++all_[index].waiting;
   block_.tell(ExecEvent::Kind::mbarrier_wait, all_[index].offset, all_[index].phase, pc);
-  block_.park(pc);
-  return !std::exchange(fiber.told_not_yet, false);
+  block_.park(pc, Wait::At::mbarrier, index);
+  return !std::exchange(block_.self().told_not_yet, false);
 }
 
 bool MBarriers::try_wait(const void* barrier, unsigned parity, bool cluster, std::uintptr_t pc) {
@@ -198,14 +184,12 @@ bool MBarriers::try_wait(const void* barrier, unsigned parity, bool cluster, std
 
 bool MBarriers::answer_polls(bool all) {
   bool answered = false;
-  for (MBarrierState& state : all_)
-    std::erase_if(state.waiting, [&](std::uint16_t thread) {
-      Fiber& fiber = block_.fiber(thread);
-      if (fiber.polled_in_vain && !all) return false;
-      fiber.mbarrier = -1, fiber.told_not_yet = fiber.polled_in_vain = answered = true;
-      block_.wake(thread);
-      return true;
-    });
+  block_.each_parked(Wait::At::mbarrier, [&](Fiber& fiber) {
+    if (fiber.polled_in_vain && !all) return;
+    fiber.told_not_yet = fiber.polled_in_vain = answered = true;
+    --all_[fiber.which].waiting;
+    block_.wake(fiber.linear);
+  });
   return answered;
 }
 

@@ -15,10 +15,10 @@ class Block;
 struct MBarrierState {
   std::size_t offset = 0;  // in the arena
   std::uint32_t arrivals = 0;
-  std::uint32_t pending = 0;           // arrivals that this phase waits for
-  std::int64_t bytes = 0;              // the same; below 0: more have arrived than were announced
-  std::uint32_t phase = 0;             // the one under way
-  std::vector<std::uint16_t> waiting;  // threads parked until it is complete
+  std::uint32_t pending = 0;  // arrivals that this phase waits for
+  std::int64_t bytes = 0;     // the same; below 0: more have arrived than were announced
+  std::uint32_t phase = 0;    // the one under way
+  int waiting = 0;            // threads, until it is complete
 
   // For who counts (counting.hpp): the steps of the last to arrive, in this phase and when each before it ended.
   std::uint64_t steps = 0;
@@ -90,7 +90,7 @@ class MBarriers {
   // The block is over, and all copies have landed: each one without a wait is a finding.
   void block_is_over() { block_is_over_ = true; }
   void check_end();
-  bool waited_for(int barrier) const { return !all_[barrier].waiting.empty(); }
+  bool waited_for(int barrier) const { return all_[barrier].waiting > 0; }
   // Lanes in try_wait are told "not yet", since nothing else can run: those that have not been told so before, or all.
   // False if there are none.
   bool answer_polls(bool all);
@@ -105,6 +105,7 @@ class MBarriers {
   bool park(int barrier, std::uintptr_t pc);
   // Returns the phase that counted the last of the bytes.
   std::uint32_t complete_bytes(int barrier, std::int64_t bytes, unsigned step, ThreadId thread, std::uintptr_t pc);
+  void count_arrival(int barrier, ThreadId thread, std::uintptr_t pc);
   void complete_phase(int barrier, ThreadId thread, std::uintptr_t pc);
 
   // mbarrier_rules.cpp; called while checking
@@ -116,7 +117,8 @@ class MBarriers {
   void check_seen_before(int barrier, ThreadId thread, std::uintptr_t pc);
   void check_late(int barrier, unsigned parity, std::uintptr_t pc);
   void passed(int barrier, std::uint32_t complete, bool cluster, std::uintptr_t pc);
-  void misuse(int barrier, const RawAccess& first, ThreadId thread, std::uintptr_t pc, const std::string& what);
+  template <class... Parts>
+  void misuse(int barrier, const RawAccess& first, ThreadId thread, std::uintptr_t pc, const Parts&... what);
   void count_bytes(MBarrierState& barrier, unsigned bytes, std::uintptr_t pc);
 
   Block& block_;

@@ -7,8 +7,10 @@
 
 namespace lab::cpu {
 
-void MBarriers::misuse(int index, const RawAccess& first, ThreadId thread, std::uintptr_t pc, const std::string& what) {
-  block_.shadow().report(Finding::Kind::mbarrier, name(index), first, Shadow::access(thread, pc, false), what);
+template <class... Parts>
+void MBarriers::misuse(int index, const RawAccess& first, ThreadId thread, std::uintptr_t pc, const Parts&... what) {
+  block_.shadow().report(Finding::Kind::mbarrier, name(index), first, Shadow::access(thread, pc, false),
+                         joined(what...));
 }
 
 void MBarriers::placed(int index, std::uintptr_t pc) {
@@ -39,8 +41,8 @@ void MBarriers::check_known(int index, const char* instruction, ThreadId thread,
   const MBarrierState& state = all_[index];
   const ThreadId by = state.initialised_by;
   if (block_.shadow().after(thread, by, state.init_stamp)) return;
-  misuse(index, {state.init_pc, by.warp, by.lane, true}, thread, pc,
-         std::string(instruction) + " by a thread that no barrier orders after its mbarrier.init");
+  misuse(index, {state.init_pc, by.warp, by.lane, true}, thread, pc, instruction,
+         " by a thread that no barrier orders after its mbarrier.init");
 }
 
 // ... and the copy engine after a fence behind it. PTX has fence.mbarrier_init for that; fence.proxy.async does it too.
@@ -64,9 +66,10 @@ void MBarriers::count_lanes(MBarrierState& state, ThreadId thread, std::uintptr_
 void MBarriers::tell_too_many(MBarrierState& state) {
   MBarrierState::Lanes& lanes = state.lanes;
   lanes.most = std::max(lanes.most, lanes.count);
-  lanes.finding->detail = std::to_string(lanes.most) + " arrivals, " + std::to_string(state.arrivals) +
-                          " expected: the lanes of a warp arrive one by one, and phases end before any thread has "
-                          "waited for them";
+  lanes.finding->detail =
+      joined(lanes.most, " arrivals, ", state.arrivals,
+             " expected: the lanes of a warp arrive one by one, and phases end before any thread has "
+             "waited for them");
 }
 
 // Phase p is about to be complete. If no thread has seen p - 1 complete, a wait for p - 1 may find the parity of p + 1.
@@ -75,16 +78,15 @@ void MBarriers::check_seen_before(int index, ThreadId thread, std::uintptr_t pc)
   state.completed.join(state.given);
   if (state.completed.seen.size() <= std::size_t(state.timeline))
     state.completed.seen.resize(std::size_t(state.timeline) + 1, 0);
-  state.completed.seen[std::size_t(state.timeline)] = state.phase + 1;
+  state.completed.seen[state.timeline] = state.phase + 1;
   if (state.seen >= state.phase || block_is_over_) return;
   if (state.lanes.pc == pc && (state.lanes.finding || state.lanes.count > state.arrivals)) {
     state.lanes.finding =
         &block_.shadow().report(Finding::Kind::arrivals, name(index), {}, Shadow::access(thread, pc, false), "");
     return tell_too_many(state);
   }
-  misuse(index, {}, thread, pc,
-         "phase " + std::to_string(state.phase) + " is complete before any thread has seen phase " +
-             std::to_string(state.phase - 1) + " complete: a thread that waits for that one is a phase late");
+  misuse(index, {}, thread, pc, "phase ", state.phase, " is complete before any thread has seen phase ",
+         state.phase - 1, " complete: a thread that waits for that one is a phase late");
 }
 
 // The thread knows that the phases before `next` are complete. By its parity it waits for `next`, or once more for the
@@ -94,9 +96,8 @@ void MBarriers::check_late(int index, unsigned parity, std::uintptr_t pc) {
   const ThreadId thread = block_.thread_id();
   const std::uint32_t next = block_.shadow().clocks_of(thread).seen(thread.linear, state.timeline);
   if ((next & 1) != (parity & 1) || state.phase < next + 2) return;
-  misuse(index, {}, thread, pc,
-         "a wait that is late: the thread has seen the phases before " + std::to_string(next) + ", and phases " +
-             std::to_string(next) + " to " + std::to_string(state.phase - 1) + " are complete by now");
+  misuse(index, {}, thread, pc, "a wait that is late: the thread has seen the phases before ", next, ", and phases ",
+         next, " to ", state.phase - 1, " are complete by now");
 }
 
 // A wait at .cta scope is not ordered after a release by another block's thread (PTX ISA, "Morally strong operations").
@@ -109,9 +110,8 @@ void MBarriers::passed(int index, std::uint32_t complete, bool cluster, std::uin
            "done: the wait must acquire at .cluster scope");
   state.seen = std::max(state.seen, complete);
   if (state.phase > complete)
-    misuse(index, {}, thread, pc,
-           "a wait that is late: it is for phase " + std::to_string(complete - 1) + ", and phases up to " +
-               std::to_string(state.phase - 1) + " are complete by now");
+    misuse(index, {}, thread, pc, "a wait that is late: it is for phase ", complete - 1, ", and phases up to ",
+           state.phase - 1, " are complete by now");
   if (block_.shadow().clocks_of(thread).seen(thread.linear, state.timeline) < complete)
     block_.shadow().acquire(thread, state.completed);
 }
@@ -121,14 +121,13 @@ void MBarriers::check_end() {
     const MBarrierState& state = all_[i];
     const MBarrierState::Load& load = state.last_load;
     if (state.bytes < 0)
-      misuse(int(i), {}, load.thread, load.pc,
-             "the block ended, and " + std::to_string(-state.bytes) +
-                 " bytes more had been written than were announced (expect_tx)");
+      misuse(int(i), {}, load.thread, load.pc, "the block ended, and ", -state.bytes,
+             " bytes more had been written than were announced (expect_tx)");
     if (state.any_landed && load.phase >= state.seen)
       block_.shadow().report(load.thread.peer ? Finding::Kind::early_exit : Finding::Kind::in_flight, name(int(i)), {},
                              Shadow::access(load.thread, load.pc, true),
-                             "the block ended, and no thread had waited for phase " + std::to_string(load.phase) +
-                                 ", which counts the bytes of this copy: it may still write");
+                             joined("the block ended, and no thread had waited for phase ", load.phase,
+                                    ", which counts the bytes of this copy: it may still write"));
   }
 }
 

@@ -3,10 +3,12 @@
 #include <cuda_runtime.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,17 +33,19 @@ constexpr std::size_t PAGE = 4096;
 
 std::size_t pages(std::size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
+// Of cudaMalloc, or a segment of variables.
 struct Buffer {
   std::size_t bytes = 0;
+  std::optional<Segment> segment = {};
   std::vector<GlobalCell, ZeroPages<GlobalCell>> cells = {};  // made when a checked kernel first looks
-  std::map<std::size_t, std::size_t> written = {};            // by the host: where a stretch begins, and its end
+  std::map<std::uintptr_t, std::uintptr_t> written = {};      // by the host: where a stretch begins, and its end
 };
 
 struct Heap {
   std::byte* base = nullptr;
   std::mutex lock;
-  std::map<std::size_t, Buffer> buffers;  // by offset
-  std::atomic<std::uint64_t> version{0};  // changes when a buffer comes or goes
+  std::map<std::uintptr_t, Buffer> buffers;  // by address
+  std::atomic<std::uint64_t> version{0};     // changes when a buffer comes or goes
   Heap() {
     void* memory = mmap(nullptr, RESERVED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory != MAP_FAILED) global_base = base = static_cast<std::byte*>(memory);
@@ -54,8 +58,8 @@ struct Heap {
     return bytes <= LARGEST && fresh + size <= RESERVED ? std::exchange(fresh, fresh + size) : 0;
   }
   // The last buffer that begins there or before; end() if none does.
-  std::map<std::size_t, Buffer>::iterator last_from(std::size_t offset) {
-    const auto after = buffers.upper_bound(offset);
+  std::map<std::uintptr_t, Buffer>::iterator last_from(const void* address) {
+    const auto after = buffers.upper_bound(std::uintptr_t(address));
     return after == buffers.begin() ? buffers.end() : std::prev(after);
   }
 };
@@ -65,13 +69,13 @@ Heap& heap() {
   return *heap;
 }
 
-// The buffer that each thread looked at last: kernels walk one buffer for a long time.
+// The buffer, and the segment, that each thread looked at last: kernels walk one buffer for a long time.
 struct LastHit {
   std::uint64_t version = ~0ull;
-  std::size_t begin = 0, end = 0;
+  std::uintptr_t begin = 0, end = 0;
   GlobalCell* cells = nullptr;
 };
-constinit thread_local LastHit last_hit;
+constinit thread_local LastHit last_hits[2];
 
 }  // namespace
 
@@ -85,23 +89,24 @@ void check_dependency(Block& block, const GlobalAccess& access) {
   block.report(
       Finding::Kind::before_dependency, {}, Shadow::access(block.thread_id(), access.pc, write),
       [&] {
-        return std::string("the launch before may still ") + (write ? "read" : "write") + " it: " +
-               (block.any_dependency_met() ? "nothing orders the thread after a grid_dependency_wait"
-                                           : "no thread of the block has passed grid_dependency_wait");
+        return joined("the launch before may still ", write ? "read" : "write", " it: ",
+                      block.any_dependency_met() ? "nothing orders the thread after a grid_dependency_wait"
+                                                 : "no thread of the block has passed grid_dependency_wait");
       },
       [&] { return name_of_global(access.address, access.bytes); });
 }
 
 // The cells of the buffer that all the bytes lie in, and where in it they begin; null if there is none.
-GlobalCell* cells_at(std::size_t begin, std::size_t bytes, std::size_t& offset) {
+GlobalCell* cells_at(const void* address, std::size_t bytes, std::size_t& offset) {
   Heap& h = heap();
-  LastHit& hit = last_hit;
+  LastHit& hit = last_hits[is_global(address)];
+  const auto begin = std::uintptr_t(address);
   const auto is_hit = [&] {
     return hit.version == h.version.load(std::memory_order_relaxed) && begin >= hit.begin && begin + bytes <= hit.end;
   };
   if (!is_hit()) {
     const std::lock_guard guard(h.lock);
-    const auto found = h.last_from(begin);
+    const auto found = h.last_from(address);
     if (found == h.buffers.end() || begin + bytes > found->first + found->second.bytes) return nullptr;
     Buffer& buffer = found->second;
     if (buffer.cells.empty()) buffer.cells.resize((buffer.bytes + GLOBAL_WORD - 1) / GLOBAL_WORD);
@@ -111,60 +116,53 @@ GlobalCell* cells_at(std::size_t begin, std::size_t bytes, std::size_t& offset) 
   return hit.cells;
 }
 
-std::size_t heap_offset(const void* address) {
-  return std::size_t(static_cast<const std::byte*>(address) - global_base);
-}
-
 }  // namespace
+
+void find_variables() {
+  Heap& h = heap();
+  const std::lock_guard guard(h.lock);
+  for (const Segment& segment : writable_segments()) {
+    const std::uintptr_t begin = segment.begin / GLOBAL_WORD * GLOBAL_WORD;
+    h.buffers.try_emplace(begin, Buffer{segment.end - begin, segment});
+  }
+}
 
 bool check_global(const GlobalAccess& access) {
   Block& block = *this_block();
   const RuntimeCall call(block, access.pc);
-  if (block.dependency_open()) [[unlikely]]
+  const bool write = access.touch != Touch::read, global = is_global(access.address);
+  const auto misplaced = [&](auto what, auto where) {
+    block.report(Finding::Kind::out_of_bounds, {}, Shadow::access(block.thread_id(), access.pc, write), what, where);
+  };
+  if (global && block.dependency_open()) [[unlikely]]
     check_dependency(block, access);
+  if (const auto* const place = static_cast<const char*>(access.address);
+      write && place >= __start_lab_constant && place < __stop_lab_constant)
+    misplaced("a kernel only reads what is __constant__; the host writes it",
+              [&] { return name_of_global(access.address, access.bytes); });
   std::size_t offset = 0;
-  if (GlobalCell* const cells = cells_at(heap_offset(access.address), access.bytes, offset)) {
-    watch_global(block, cells, offset, access);
-    return true;
-  }
-  block.report(
-      Finding::Kind::out_of_bounds, {}, Shadow::access(block.thread_id(), access.pc, access.touch != Touch::read),
-      [&] { return describe_global(access.address); }, "global memory");
-  return false;
-}
-
-bool check_variable(const GlobalAccess& access) {
-  GlobalCell* const cell = variable_cell(access.address, access.bytes);
-  const auto* const place = static_cast<const char*>(access.address);
-  if (access.touch != Touch::read && place >= __start_lab_constant && place < __stop_lab_constant)
-    this_block()->report(
-        Finding::Kind::out_of_bounds, {}, Shadow::access(this_block()->thread_id(), access.pc, true),
-        [] { return "a kernel only reads what is __constant__; the host writes it"; },
-        [&] { return name_of_global(access.address, access.bytes); });
-  if (cell) watch_global(*this_block(), cell, std::uintptr_t(access.address) % GLOBAL_WORD, access);
-  return cell;
+  GlobalCell* const cells = cells_at(access.address, access.bytes, offset);
+  if (cells) watch_global(block, cells, offset, access);
+  if (!cells && global) misplaced([&] { return describe_global(access.address); }, "global memory");
+  return cells;
 }
 
 bool atomic_by(const void* address, std::uint32_t block, bool others) {
   std::size_t offset = 0;
-  const GlobalCell* cell = nullptr;
-  if (!is_global(address))
-    cell = variable_cell(address, GLOBAL_WORD);
-  else if (const GlobalCell* const cells = cells_at(heap_offset(address), 1, offset))
-    cell = cells + offset / GLOBAL_WORD;
-  return cell && atomic_by(*cell, block, others);
+  const GlobalCell* const cells = cells_at(address, 1, offset);
+  return cells && atomic_by(cells[offset / GLOBAL_WORD], block, others);
 }
 
 std::uint8_t written_by_host(const std::byte* address) {
   if (!is_global(address)) return 15;
   Heap& h = heap();
-  const std::size_t offset = heap_offset(address);
   const std::lock_guard guard(h.lock);
-  const auto buffer = h.last_from(offset);
+  const auto buffer = h.last_from(address);
   std::uint8_t bytes = 0;
   for (std::size_t i = 0; i < GLOBAL_WORD && buffer != h.buffers.end(); ++i) {
-    const auto after = buffer->second.written.upper_bound(offset + i);
-    if (after != buffer->second.written.begin() && std::prev(after)->second > offset + i) bytes |= 1u << i;
+    const auto after = buffer->second.written.upper_bound(std::uintptr_t(address + i));
+    if (after != buffer->second.written.begin() && std::prev(after)->second > std::uintptr_t(address + i))
+      bytes |= 1u << i;
   }
   return bytes;
 }
@@ -175,29 +173,19 @@ namespace {
 
 std::vector<const void*> arguments;  // of the launch under way; null for what is no pointer
 
-struct NamedPlace {
-  std::string name;
-  std::size_t offset = 0, bytes = 0;  // of the address, and of the whole; 0 B: unknown
-};
-
-NamedPlace named(const void* address) {
-  if (!is_global(address)) {
-    const Variable variable = variable_at(address);
-    const auto offset = std::size_t(static_cast<const char*>(address) - static_cast<const char*>(variable.address));
-    return {variable.name.empty() ? "a variable" : variable.name, variable.address ? offset : 0, variable.bytes};
-  }
+// In which buffer of cudaMalloc, or variable, an address lies, or behind which it comes.
+Variable named(const void* address) {
   Heap& h = heap();
-  const std::size_t offset = heap_offset(address);
   const std::lock_guard guard(h.lock);
-  const auto buffer = h.last_from(offset);
-  if (buffer == h.buffers.end()) return {"a buffer"};
-  NamedPlace found{"a buffer", offset - buffer->first, buffer->second.bytes};
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (is_global(arguments[i]) && h.last_from(heap_offset(arguments[i])) == buffer) {
-      found.name = "argument " + std::to_string(i + 1);
-      break;
-    }
-  return found;
+  const auto buffer = h.last_from(address);
+  if (!is_global(address))
+    return buffer == h.buffers.end() || !buffer->second.segment ? Variable{}
+                                                                : variable_at(*buffer->second.segment, address);
+  if (buffer == h.buffers.end() || buffer->second.segment) return {"a buffer"};
+  const auto argument =
+      std::ranges::find_if(arguments, [&](const void* each) { return is_global(each) && h.last_from(each) == buffer; });
+  return {argument == arguments.end() ? "a buffer" : joined("argument ", argument - arguments.begin() + 1),
+          std::uintptr_t(address) - buffer->first, buffer->second.bytes};
 }
 
 }  // namespace
@@ -205,20 +193,19 @@ NamedPlace named(const void* address) {
 void name_arguments(const std::vector<const void*>& of_launch) { arguments = of_launch; }
 
 std::string name_of_global(const void* address, std::size_t bytes) {
-  const NamedPlace at = named(address);
+  const Variable at = named(address);
   if (!at.bytes || at.bytes == bytes) return at.name;
-  return (at.offset % bytes ? "byte " + std::to_string(at.offset) : "element " + std::to_string(at.offset / bytes)) +
-         " of " + at.name + " (" + std::to_string(at.bytes) + " B, elements of " + std::to_string(bytes) + " B)";
+  return joined(at.offset % bytes ? "byte " : "element ", at.offset % bytes ? at.offset : at.offset / bytes, " of ",
+                at.name, " (", at.bytes, " B, elements of ", bytes, " B)");
 }
 
 std::string describe_global(const void* address) {
   if (!is_global(address)) return "not an address of shared or global memory";
-  const NamedPlace at = named(address);
+  const Variable at = named(address);
   if (!at.bytes) return "before every buffer";
-  const std::string whole = at.name == "a buffer" ? "a buffer of " + std::to_string(at.bytes) + " B"
-                                                  : at.name + ", a buffer of " + std::to_string(at.bytes) + " B";
-  if (at.offset < at.bytes) return "byte " + std::to_string(at.offset) + " of " + whole;
-  return std::to_string(at.offset - at.bytes) + " B past the end of " + whole;
+  const std::string whole = joined(at.name, at.name == "a buffer" ? " of " : ", a buffer of ", at.bytes, " B");
+  if (at.offset < at.bytes) return joined("byte ", at.offset, " of ", whole);
+  return joined(at.offset - at.bytes, " B past the end of ", whole);
 }
 
 }  // namespace lab::cpu
@@ -228,9 +215,9 @@ using lab::cpu::heap;
 void lab::plain::written(const void* to, std::size_t bytes) {
   if (!exec_options().unwritten || !bytes || !cpu::is_global(to)) return;
   auto& h = heap();
-  const std::size_t begin = cpu::heap_offset(to);
+  const auto begin = std::uintptr_t(to);
   const std::lock_guard guard(h.lock);
-  const auto buffer = h.last_from(begin);
+  const auto buffer = h.last_from(to);
   if (buffer == h.buffers.end()) return;
   auto& stretches = buffer->second.written;
   auto [at, is_new] = stretches.try_emplace(begin, begin + bytes);
@@ -253,7 +240,7 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   // The rest of the last page can be touched, but not under AddressSanitizer.
   ASAN_UNPOISON_MEMORY_REGION(h.base + offset, bytes);
   ASAN_POISON_MEMORY_REGION(h.base + offset + bytes, lab::cpu::pages(bytes) - bytes);
-  h.buffers[offset] = {bytes};
+  h.buffers[std::uintptr_t(h.base + offset)] = {bytes};
   ++h.version;
   *pointer = h.base + offset;
   return cudaSuccess;
@@ -263,8 +250,8 @@ cudaError_t cudaFree(void* pointer) {
   if (!pointer) return cudaSuccess;
   auto& h = heap();
   const std::lock_guard guard(h.lock);
-  const auto found = h.buffers.find(std::size_t(static_cast<std::byte*>(pointer) - h.base));
-  if (found == h.buffers.end()) return cudaErrorInvalidValue;
+  const auto found = h.buffers.find(std::uintptr_t(pointer));
+  if (found == h.buffers.end() || found->second.segment) return cudaErrorInvalidValue;
   // Gives the pages back and makes the addresses fault again.
   ASAN_POISON_MEMORY_REGION(pointer, lab::cpu::pages(found->second.bytes));
   mmap(pointer, lab::cpu::pages(found->second.bytes), PROT_NONE,

@@ -16,25 +16,13 @@ inline bool is_global(const void* address) {
   return global_base && std::uintptr_t(address) - std::uintptr_t(global_base) < GLOBAL_RESERVED;
 }
 
-// Reports (to the running block's log) an access outside every buffer, and one that races. Called for each access of a
-// checked kernel to a global address. False: it lies outside every buffer.
+// Reports (to the running block's log) an access to global memory outside every buffer, and one that races, also to a
+// __device__ variable. False: it lies in no buffer and among no variables.
 bool check_global(const GlobalAccess& access);
 inline void check_global(const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
   check_global({address, bytes, write ? Touch::write : Touch::read, pc});
 }
-// The same for one to a __device__ variable; false if it is to none.
-bool check_variable(const GlobalAccess& access);
-// An access of the running thread to shared or global memory, for the checker; false if it is to neither.
-inline __attribute__((always_inline)) bool check_access(Block& block, const void* address, std::size_t bytes,
-                                                        bool write, std::uintptr_t pc) {
-  if (block.shared().contains(address)) {
-    block.accessed(block.shared().offset(address), bytes, write, block.thread_id(), pc);
-    return true;
-  }
-  if (!is_global(address)) return false;
-  check_global(address, bytes, write, pc);
-  return true;
-}
+void find_variables();  // a launch begins: libraries may have been loaded since the last one
 // Of the word at `address`, a bit for each byte that the host has written, or that lies in a variable: these begin as zeros.
 std::uint8_t written_by_host(const std::byte* address);
 // "element 5 of argument 2 (768 B, elements of 4 B)": the kernel's argument, else "a buffer" or a variable's name.

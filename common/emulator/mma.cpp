@@ -68,7 +68,7 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
 inline __attribute__((always_inline)) void mma(const MmaCall& call) {
   Block& block = *this_block();
   block.own_warp().payload[block.self().lane] = const_cast<MmaCall*>(&call);
-  block.meet(Collective::mma, 0xFFFFFFFFu, multiply, call.pc);
+  block.meet(collective::mma, 0xFFFFFFFFu, multiply, call.pc);
 }
 
 }  // namespace

@@ -9,12 +9,12 @@ namespace lab::cpu {
 namespace {
 
 std::string spelt(const NamedBarrierCall& call) {
-  return std::string(call.waits ? "bar.sync " : "bar.arrive ") + std::to_string(call.id) + ", " +
-         std::to_string(call.threads);
+  return joined(call.waits ? "bar.sync " : "bar.arrive ", call.id, ", ", call.threads);
 }
 
-[[noreturn, gnu::noinline]] void misuse(const NamedBarrierCall& call, const std::string& what) {
-  this_block()->fail(cudaErrorLaunchFailure, Finding::Kind::barrier, spelt(call) + what, call.pc);
+template <class... Parts>
+[[noreturn]] void misuse(const NamedBarrierCall& call, const Parts&... what) {
+  this_block()->fail(Finding::Kind::barrier, call.pc, spelt(call), what...);
 }
 
 void count_in(Block& block, Warp& warp, std::uint32_t) {
@@ -22,7 +22,7 @@ void count_in(Block& block, Warp& warp, std::uint32_t) {
   for (int lane = 0; lane < LANES; ++lane) {
     const auto& other = *static_cast<const NamedBarrierCall*>(warp.payload[lane]);
     if (other.id != call.id || other.threads != call.threads)
-      misuse(call, " meets lane " + std::to_string(lane) + " of its warp in " + spelt(other));
+      misuse(call, " meets lane ", lane, " of its warp in ", spelt(other));
   }
   block.arrive_named(call);
 }
@@ -35,12 +35,11 @@ void Block::arrive_named(const NamedBarrierCall& call) {
   if (barrier.arrived == 0) {
     barrier.expected = call.threads, barrier.first_warp = warp, barrier.first_pc = call.pc;
   } else if (barrier.expected != call.threads) {
-    misuse(call, ": warp " + std::to_string(barrier.first_warp) + " came to this barrier for " +
-                     std::to_string(barrier.expected) + " threads (" + place_text(barrier.first_pc) + ")");
+    misuse(call, ": warp ", barrier.first_warp, " came to this barrier for ", barrier.expected, " threads (",
+           place_text(barrier.first_pc), ")");
   } else if (barrier.warps >> warp & 1) {
-    misuse(call, ": the warp comes to this barrier twice; " + std::to_string(barrier.arrived) + " of " +
-                     std::to_string(barrier.expected) + " threads have arrived so far, the first at " +
-                     place_text(barrier.first_pc));
+    misuse(call, ": the warp comes to this barrier twice; ", barrier.arrived, " of ", barrier.expected,
+           " threads have arrived so far, the first at ", place_text(barrier.first_pc));
   }
   tell(ExecEvent::Kind::bar_arrive, call.waits, std::size_t(call.id), call.pc);
   barrier.arrived += LANES;
@@ -59,10 +58,7 @@ void Block::arrive_named(const NamedBarrierCall& call) {
   progressed();
   tell(ExecEvent::Kind::bar_release, 0, std::size_t(call.id), call.pc);
   if (checking_) shadow_.named_complete(call.id, barrier.waiting);
-  for (std::uint32_t waiting = barrier.waiting; waiting; waiting &= waiting - 1) {
-    const int other = __builtin_ctz(waiting);
-    make_ready(other, std::exchange(warps_[other].parked, 0));
-  }
+  wake_all(Wait::At::named_barrier, call.id);
   const std::uint32_t uses = barrier.uses + 1;
   barrier = {};
   barrier.uses = uses;
@@ -75,19 +71,14 @@ void Block::named_barrier(const NamedBarrierCall& call) {
                               : ": a block has the barriers 1 to 15");
   if (call.threads < LANES || call.threads % LANES)
     misuse(call, ": a barrier counts whole warps; the threads must be a multiple of 32, at least 32");
-  if (call.threads > threads_) misuse(call, ": the block has " + std::to_string(threads_) + " threads");
+  if (call.threads > threads_) misuse(call, ": the block has ", threads_, " threads");
   Warp& warp = own_warp();
   const int lane = current_->lane;
   NamedBarrierCall own = call;
   warp.payload[lane] = &own;
-  meet(call.waits ? Collective::bar_sync : Collective::bar_arrive, 0xFFFFFFFFu, count_in, call.pc);
+  meet(call.waits ? collective::bar_sync : collective::bar_arrive, 0xFFFFFFFFu, count_in, call.pc);
   if (!call.waits) return;
-  if (named_[call.id].uses == warp.out[lane]) {
-    warp.parked |= 1u << lane;
-    warp.parked_at = call.id;
-    make_waiting(*current_);
-    wait_for_turn();
-  }
+  if (named_[call.id].uses == warp.out[lane]) park(call.pc, Wait::At::named_barrier, call.id);
   if (lane == 0) tell(ExecEvent::Kind::bar_pass, 0, std::size_t(call.id), call.pc);
 }
 
@@ -98,8 +89,8 @@ void Block::check_named_end() {
     const NamedBarrier& barrier = named_[id];
     if (barrier.arrived == 0) continue;
     report(Finding::Kind::barrier, {}, {barrier.first_pc, barrier.first_warp, 0}, [&] {
-      return "bar.arrive that no thread waits for: the block ends with " + std::to_string(barrier.arrived) + " of " +
-             std::to_string(barrier.expected) + " threads at barrier " + std::to_string(id);
+      return joined("bar.arrive that no thread waits for: the block ends with ", barrier.arrived, " of ",
+                    barrier.expected, " threads at barrier ", id);
     });
   }
 }

@@ -60,8 +60,8 @@ void* place_shared(const void* declaration, const char* name, const ArrayType& t
       block, [&](SharedMemory& shared) { return shared.place_variable(declaration, carved(name, type), align); });
   if (const std::size_t used = block.shared().static_bytes(); !place || used > SharedMemory::STATIC_LIMIT)
     block.fail(cudaErrorInvalidConfiguration, Finding::Kind::out_of_bounds,
-               std::string("with ") + name + " the kernel has " + std::to_string(used) +
-                   " B of __shared__ variables; ptxas builds none with more than 49152 B",
+               joined("with ", name, " the kernel has ", used,
+                      " B of __shared__ variables; ptxas builds none with more than 49152 B"),
                0);
   return place;
 }
@@ -125,10 +125,10 @@ int block_votes(bool yes) {
   auto& call = calls[block.self().linear];
   const int vote = call;
   call = std::uint8_t((call + 1) % 3);
-  sums[std::size_t(vote)] += yes;
+  sums[vote] += yes;
   cpu::block_barrier();
-  const int sum = sums[std::size_t(vote)];
-  sums[std::size_t((vote + 2) % 3)] = 0;
+  const int sum = sums[vote];
+  sums[(vote + 2) % 3] = 0;
   cpu::block_barrier();
   return sum;
 }
@@ -144,7 +144,9 @@ void returns() { inside("return").self().returned = true; }
 // Under a schedule that changes, blocks that waited for it go on at once.
 void released() {
   Block* const block = cpu::this_block();
-  if (block && block->running() && block->lets_others_go_on()) cpu::residents().wait(nullptr);
+  if (!block || !block->running()) return;
+  if (const Schedule now = block->schedule(); now == Schedule::round_robin || now == Schedule::random)
+    cpu::residents().wait(nullptr);
 }
 
 // The compiler says it of instrumented code.

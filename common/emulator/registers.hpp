@@ -21,8 +21,6 @@ class RegisterPool {
   // For the whole warp, from its rendezvous. Waits, if it must, in wait().
   void set(int warp, int count, bool take, std::uintptr_t pc);
   bool granted(int warp) const { return has_[warp] >= wants_[warp]; }
-  void note_parked(int warp, std::uint32_t lanes) { parked_[warp] |= lanes; }
-  std::uint32_t parked(int warp) const { return parked_[warp]; }
   void check_end();                       // the block is over: a finding where not all warps of a warpgroup came
   std::string waits_for(int warp) const;  // "240 registers per thread, has 168; ..."
 
@@ -32,7 +30,6 @@ class RegisterPool {
   Block& block_;
   int threads_ = 0, free_ = 0;  // free_ counts registers, the rest registers per thread
   std::array<int, 32> has_{}, wants_{}, calls_{};
-  std::array<std::uint32_t, 32> parked_{};
   std::array<std::uintptr_t, 32> last_pc_{};
 };
 

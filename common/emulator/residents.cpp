@@ -70,7 +70,9 @@ void Residents::call_all(Outcome outcome) {
 }
 
 bool Block::wait_for_blocks() {
-  if (spinning_.empty()) return false;
+  bool spins = false;
+  each_parked(Wait::At::spin, [&](const Fiber&) { spins = true; });
+  if (!spins) return false;
   const Residents::Outcome outcome = residents().wait([this] { return may_stop_spinning(); });
   if (outcome == Residents::Outcome::another_failed) {
     gave_up_ = true;

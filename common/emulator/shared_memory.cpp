@@ -7,23 +7,25 @@
 #include <mutex>
 #include <new>
 
+#include "common/joined.hpp"
+
 namespace lab::cpu {
 namespace {
 
 std::string inside(const CarvedArray& array, std::size_t offset) {
   const std::size_t element = (offset - array.offset) / array.element;
+  std::string indices;
+  const auto index = [&](std::size_t i) { indices = joined("[", i, "]", indices); };
   if (array.rank > 2) {
-    std::string indices;
     std::size_t rest = element;
     for (int i = array.rank - 1; i > 0; rest /= std::size_t(array.extents[i--]))
-      indices = "[" + std::to_string(rest % std::size_t(array.extents[i])) + "]" + indices;
-    return array.name + ("[" + std::to_string(rest) + "]") + indices;
+      index(rest % std::size_t(array.extents[i]));
+    index(rest);
+  } else if (array.rank || array.bytes != array.element || element) {  // a variable that is no array has none
+    if (array.pitch > 1) index(element % array.pitch);
+    index(element / array.pitch);
   }
-  if (array.rank == 0 && array.bytes == array.element && element == 0)
-    return array.name;  // a variable that is no array
-  const std::size_t row = element / array.pitch, column = element % array.pitch;
-  if (array.pitch == 1) return std::string(array.name) + "[" + std::to_string(row) + "]";
-  return std::string(array.name) + "[" + std::to_string(row) + "][" + std::to_string(column) + "]";
+  return array.name + indices;
 }
 
 // Touching an arena takes longer than many a launch: it is kept for the next one.
@@ -107,17 +109,15 @@ std::string SharedMemory::describe(std::size_t offset) const {
   if (const CarvedArray* const array = array_at(offset)) {
     const std::string place = inside(*array, offset);
     if (offset < array->offset + array->granted) return place;
-    return place + ", past the request of " + std::to_string(request_) + " B";
+    return joined(place, ", past the request of ", request_, " B");
   }
   const CarvedArray* before = nullptr;
   for (const CarvedArray& array : arrays_)
     if (array.offset <= offset && (!before || array.offset >= before->offset)) before = &array;
   if (before && offset < before->offset + before->bytes + gap_after(before->element, before->pitch))
-    return inside(*before, offset) + ", past the end of " + before->name + " (" + std::to_string(before->rows) +
-           " rows)";
-  if (offset >= DYNAMIC)
-    return "byte " + std::to_string(offset - DYNAMIC) + " of a request of " + std::to_string(request_) + " B";
-  return std::to_string(DYNAMIC - offset) + " B before the block's shared memory";
+    return joined(inside(*before, offset), ", past the end of ", before->name, " (", before->rows, " rows)");
+  if (offset >= DYNAMIC) return joined("byte ", offset - DYNAMIC, " of a request of ", request_, " B");
+  return joined(DYNAMIC - offset, " B before the block's shared memory");
 }
 
 std::string SharedMemory::broken_guard() const {
@@ -128,7 +128,7 @@ std::string SharedMemory::broken_guard() const {
     const auto* first = std::find_if(arena_ + from, arena_ + to, [=](std::byte b) { return b != poison; });
     const auto bytes =
         std::count_if(first, static_cast<const std::byte*>(arena_ + to), [=](std::byte b) { return b != poison; });
-    return std::to_string(bytes) + " B written outside the request, first at " + describe(std::size_t(first - arena_));
+    return joined(bytes, " B written outside the request, first at ", describe(std::size_t(first - arena_)));
   };
   std::string text = changed(0, GUARD);
   if (text.empty()) text = changed(next_, std::min(ARENA, next_ + GUARD));

@@ -20,9 +20,9 @@ std::uint64_t value_at(const void* address, std::size_t bytes) {
 }
 
 // A word that the thread has not looked at while it looked in vain is one of an earlier spin.
-bool has_changed(const Fiber* fiber) {
-  return std::ranges::any_of(fiber->looks, [&](const Look& look) {
-    return look.address && fiber->last_look - look.number < LOOKS && value_at(look.address, look.bytes) != look.value;
+bool has_changed(const Fiber& fiber) {
+  return std::ranges::any_of(fiber.looks, [&](const Look& look) {
+    return look.address && fiber.last_look - look.number < LOOKS && value_at(look.address, look.bytes) != look.value;
   });
 }
 
@@ -48,14 +48,13 @@ void Block::polled(const void* address, std::size_t bytes, std::uintptr_t pc) {
   if (++fiber.looks_in_vain < LOOKS) return;
   switch_point(pc);
   fiber.spins_at = address;
-  spinning_.push_back(&fiber);
-  park(pc);
+  park(pc, Wait::At::spin);
 }
 
 std::uint32_t Block::active_lanes(std::uintptr_t pc) {
   Fiber& fiber = *current_;
   gathering_.push_back(&fiber);
-  park(pc);
+  park(pc, Wait::At::lanes);
   return fiber.active;
 }
 
@@ -68,31 +67,35 @@ bool Block::answer_active() {
   for (const Fiber* fiber : gathering_)
     if (together(fiber)) lanes |= 1u << fiber->lane;
   for (Fiber* fiber : gathering_)
-    if (together(fiber)) fiber->active = lanes;
+    if (together(fiber)) fiber->active = lanes, wake(fiber->linear);
   std::erase_if(gathering_, together);
-  wake_lanes(warp, lanes);
   progressed();
   return true;
 }
 
-bool Block::may_stop_spinning() const { return std::ranges::any_of(spinning_, has_changed); }
+bool Block::may_stop_spinning() {
+  bool may = false;
+  each_parked(Wait::At::spin, [&](const Fiber& fiber) { may = may || has_changed(fiber); });
+  return may;
+}
 
 bool Block::wake_spinning(bool all) {
-  return std::erase_if(spinning_, [&](Fiber* fiber) {
-           const bool changed = has_changed(fiber);
-           if (!changed && !all) return false;
-           if (changed) progressed();
-           fiber->spins_at = nullptr;
-           wake(fiber->linear);
-           return true;
-         }) > 0;
+  bool any = false;
+  each_parked(Wait::At::spin, [&](Fiber& fiber) {
+    const bool changed = has_changed(fiber);
+    if (!changed && !all) return;
+    if (changed) progressed();
+    any = true;
+    wake(fiber.linear);
+  });
+  return any;
 }
 
 std::string Block::spins_on(const Fiber& fiber) const {
   const auto look = std::ranges::find(fiber.looks, fiber.spins_at, &Look::address);
   const std::string word = shared_.contains(look->address) ? shared_.describe(shared_.offset(look->address))
                                                            : name_of_global(look->address, look->bytes);
-  return "a spin on " + word + ", which stays " + std::to_string(look->value);
+  return joined("a spin on ", word, ", which stays ", look->value);
 }
 
 }  // namespace lab::cpu

@@ -1,22 +1,32 @@
 // Where the threads of a block stand, in words: for a deadlock, and for a block whose time is up.
-#include <sstream>
-
 #include "common/emulator/block.hpp"
 #include "common/emulator/cluster.hpp"
 
 namespace lab::cpu {
 
 Wait Block::waits_in(const Fiber& fiber) const {
-  if (fiber.mbarrier >= 0) return mbarriers_.wait_of(fiber.mbarrier);
-  if (fiber.waits_for_cluster)
-    return {.at = Wait::At::cluster_barrier, .missing = cluster_->live() - cluster_->arrived(), .of = cluster_->live()};
-  if (fiber.spins_at) return {.at = Wait::At::spin, .words = spins_on(fiber)};
-  if (fiber.bulk_waits_until) return {.at = Wait::At::stores};
-  if (warpgroups_.parked(fiber.warp) >> fiber.lane & 1)
-    return {.at = Wait::At::products, .words = warpgroups_.waits_for(fiber.warp)};
-  if (registers_.parked(fiber.warp) >> fiber.lane & 1)
-    return {.at = Wait::At::registers, .words = registers_.waits_for(fiber.warp)};
-  return {.at = Wait::At::block_barrier};
+  using At = Wait::At;
+  if (!(warps_[fiber.warp].parked >> fiber.lane & 1)) return {.at = At::block_barrier};
+  const NamedBarrier& named = named_[fiber.waits_for == At::named_barrier ? fiber.which : 0];
+  switch (const At at = fiber.waits_for) {
+    case At::mbarrier:
+      return mbarriers_.wait_of(fiber.which);
+    case At::named_barrier:
+      return {.at = at,
+              .barrier = std::to_string(fiber.which),
+              .missing = named.expected - named.arrived,
+              .of = named.expected};
+    case At::cluster_barrier:
+      return {.at = at, .missing = cluster_->live() - cluster_->arrived(), .of = cluster_->live()};
+    case At::spin:
+      return {.at = at, .words = spins_on(fiber)};
+    case At::products:
+      return {.at = at, .words = warpgroups_.waits_for(fiber.warp)};
+    case At::registers:
+      return {.at = at, .words = registers_.waits_for(fiber.warp)};
+    default:
+      return {.at = at};
+  }
 }
 
 // Every lane that waits: in what, for whom, at which line. Those that do not are ready to run.
@@ -47,16 +57,7 @@ std::string Block::where_lanes_stand(Hang& hang) const {
       others &= ~open.arrived;
       add(w, open.arrived,
           {.at = Wait::At::lanes,
-           .words = std::string(name(open.kind)) + " for lanes " + lanes_text(open.mask & ~open.arrived)});
-    }
-    if (const std::uint32_t parked = warps_[w].parked) {
-      others &= ~parked;
-      const NamedBarrier& at = named_[warps_[w].parked_at];
-      add(w, parked,
-          {.at = Wait::At::named_barrier,
-           .barrier = std::to_string(warps_[w].parked_at),
-           .missing = at.expected - at.arrived,
-           .of = at.expected});
+           .words = joined(open.kind->name, " for lanes ", lanes_text(open.mask & ~open.arrived))});
     }
     while (others) {
       const Fiber& first = fibers_[w * LANES + __builtin_ctz(others)];
@@ -65,8 +66,7 @@ std::string Block::where_lanes_stand(Hang& hang) const {
       for (std::uint32_t rest = others; rest; rest &= rest - 1) {
         const Fiber& fiber = fibers_[w * LANES + __builtin_ctz(rest)];
         // Not by waits_at: a compiler may make two calls of one in the source.
-        if (fiber.mbarrier == first.mbarrier && place_text(fiber.waits_at) == place_text(first.waits_at) &&
-            waits_in(fiber) == wait)
+        if (place_text(fiber.waits_at) == place_text(first.waits_at) && waits_in(fiber) == wait)
           alike |= 1u << fiber.lane;
       }
       add(w, alike, wait);
@@ -88,8 +88,7 @@ void Block::deadlock() {
   const bool several = cluster_->size() > 1;
   hang_.deadlock = true;
   const std::string where = several ? cluster_->standing(hang_) : standing(hang_);
-  fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock,
-       std::string("deadlock: no thread ") + (several ? "of the cluster " : "") + "can go on." + where, 0);
+  fail(Finding::Kind::deadlock, 0, "deadlock: no thread ", several ? "of the cluster " : "", "can go on.", where);
 }
 
 void Block::time_is_up(std::uintptr_t pc) {
@@ -103,19 +102,12 @@ void Block::time_is_up(std::uintptr_t pc) {
 
 std::string Block::ran_for() const {
   const int blocks = cluster_->size();
-  std::ostringstream text;
-  if (blocks > 1)
-    text << "the cluster's " << blocks << " blocks have";
-  else
-    text << "the block has";
-  text << " run for " << options_.block_seconds * blocks << " s";
-  return text.str();
+  return joined(blocks > 1 ? joined("the cluster's ", blocks, " blocks have") : "the block has", " run for ",
+                options_.block_seconds * blocks, " s");
 }
 
 void Block::out_of_time(std::uintptr_t pc) {
-  std::ostringstream text;
-  text << "time limit: " << ran_for() << " and this lane goes on." << where_lanes_stand(hang_);
-  fail(cudaErrorLaunchTimeout, Finding::Kind::time_limit, text.str(), pc);
+  fail(Finding::Kind::time_limit, pc, "time limit: ", ran_for(), " and this lane goes on.", where_lanes_stand(hang_));
 }
 
 }  // namespace lab::cpu

@@ -36,10 +36,9 @@ inline int set_bit_from(std::uint32_t bits, unsigned dice) {
 // saves the registers that are in use. No call and no return stand on the way: with a call that no return ever answers,
 // the processor's return predictor would be one off after every switch, and wrong at every return.
 inline void* first_context(std::byte* stack, std::size_t bytes, void (*entry)()) {
-  auto* top =
-      reinterpret_cast<std::uintptr_t*>((reinterpret_cast<std::uintptr_t>(stack) + bytes) & ~std::uintptr_t(15));
+  auto* top = reinterpret_cast<std::uintptr_t*>((std::uintptr_t(stack) + bytes) & ~std::uintptr_t(15));
   *--top = 0;  // where a caller's return address would lie: there is none
-  *--top = reinterpret_cast<std::uintptr_t>(entry);
+  *--top = std::uintptr_t(entry);
   return top;
 }
 
@@ -135,16 +134,16 @@ LAB_ON_PATH void Block::wait_for_turn() {
   switch_to(pick());
 }
 
-LAB_ON_PATH void Block::meet(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc) {
+LAB_ON_PATH void Block::meet(const Collective& kind, std::uint32_t mask, Complete complete, std::uintptr_t pc) {
   switch_point(pc);
   Fiber& fiber = *current_;
   Warp& warp = warps_[fiber.warp];
   const std::uint32_t lane = 1u << fiber.lane;
   fiber.waits_at = pc;
-  if (warp.exited && lets_leave(kind)) mask &= ~warp.exited;
+  if (warp.exited && kind.kind == Collective::with_mask) mask &= ~warp.exited;
   Rendezvous* meeting = &warp.meeting[0];
   // Mostly the lanes before this one have opened the warp's only meeting. No lane of its mask has returned (leave()).
-  if (warp.open != 1 || meeting->mask != mask || meeting->kind != kind || !(mask & lane))
+  if (warp.open != 1 || meeting->mask != mask || meeting->kind != &kind || !(mask & lane))
     meeting = &meeting_of(kind, mask, complete, pc);
   if (checking_ && meeting->pc != pc) [[unlikely]]
     check_aligned(*meeting, pc);

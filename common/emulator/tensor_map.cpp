@@ -3,6 +3,7 @@
 
 #include "common/backend.hpp"
 #include "common/cpu/cuda.h"
+#include "common/joined.hpp"
 
 using namespace lab;
 
@@ -10,26 +11,24 @@ namespace {
 
 constexpr std::uint64_t LARGEST_EXTENT = std::uint64_t(1) << 32, LARGEST_STRIDE = std::uint64_t(1) << 40;
 
-std::string dimension(const char* what, int d, std::uint64_t value) {
-  return std::string(what) + " " + std::to_string(value) + " of dimension " + std::to_string(d);
-}
-
 // Why the driver would refuse the map; empty if it takes it.
 std::string refusal(const void* base, const TensorShape& shape) {
-  if (shape.rank < 1) return "rank 0; 1 to " + std::to_string(MAX_TENSOR_RANK) + " are allowed";
-  if (!base || reinterpret_cast<std::uintptr_t>(base) % 16) return "a base address that is no multiple of 16";
+  if (shape.rank < 1) return joined("rank 0; 1 to ", MAX_TENSOR_RANK, " are allowed");
+  if (!base || std::uintptr_t(base) % 16) return "a base address that is no multiple of 16";
   for (int d = 0; d < shape.rank; ++d) {
+    const auto not_allowed = [&](const char* what, std::uint64_t value, const char* allowed) {
+      return joined(what, " ", value, " of dimension ", d, "; ", allowed, " allowed");
+    };
     if (shape.extent[d] < 1 || shape.extent[d] > LARGEST_EXTENT)
-      return dimension("extent", d, shape.extent[d]) + "; 1 to 2^32 are allowed";
+      return not_allowed("extent", shape.extent[d], "1 to 2^32 are");
     if (d > 0 && (shape.stride[d] % 16 || shape.stride[d] >= LARGEST_STRIDE))
-      return dimension("stride", d, shape.stride[d]) + "; a multiple of 16 below 2^40 is allowed";
-    if (shape.box[d] < 1 || shape.box[d] > 256) return dimension("box", d, shape.box[d]) + "; 1 to 256 are allowed";
+      return not_allowed("stride", shape.stride[d], "a multiple of 16 below 2^40 is");
+    if (shape.box[d] < 1 || shape.box[d] > 256) return not_allowed("box", shape.box[d], "1 to 256 are");
   }
   const std::uint32_t inner = shape.box[0] * std::uint32_t(sizeof(half));
-  if (inner % 16) return "rows of " + std::to_string(inner) + " bytes in the box; a multiple of 16 is allowed";
+  if (inner % 16) return joined("rows of ", inner, " bytes in the box; a multiple of 16 is allowed");
   const std::uint32_t most = shape.swizzle == Swizzle::none ? 512 : swizzle_bytes(shape.swizzle);
-  if (inner <= most) return "";
-  return "rows of " + std::to_string(inner) + " bytes in the box; the swizzle has room for " + std::to_string(most);
+  return inner <= most ? "" : joined("rows of ", inner, " bytes in the box; the swizzle has room for ", most);
 }
 
 }  // namespace

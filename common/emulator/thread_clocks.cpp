@@ -52,7 +52,7 @@ int ThreadClocks::add_timeline() {
 void ThreadClocks::see(int thread, int timeline, std::uint32_t stamp) {
   std::uint32_t& known = seen_[at(thread) + std::size_t(timeline)];
   known = newer(known, stamp);
-  wide_[std::size_t(thread)] = true;
+  wide_[thread] = true;
 }
 
 void ThreadClocks::give(int thread, Knowledge& to) const {
@@ -68,19 +68,19 @@ void ThreadClocks::give_outside(int thread, Knowledge& to) const {
 void ThreadClocks::take(int thread, const Knowledge& from) {
   raise(&seen_[at(thread)], from.seen.data(), from.seen.size());
   raise(&fenced_[at(thread)], from.fenced.data(), from.fenced.size());
-  wide_[std::size_t(thread)] = true;
+  wide_[thread] = true;
 }
 
 void ThreadClocks::fence(int thread) {
   std::uint32_t* row = &fenced_[at(thread)];
   raise(row, &seen_[at(thread)], std::size_t(all_threads_));
   raise(row, all_.seen.data(), std::size_t(all_threads_));
-  wide_[std::size_t(thread)] = true;
+  wide_[thread] = true;
 }
 
 void ThreadClocks::block_barrier() {
   for (int t = 0; t < threads_; ++t)
-    if (std::exchange(wide_[std::size_t(t)], false)) give(t, all_);
+    if (std::exchange(wide_[t], false)) give(t, all_);
 }
 
 void ThreadClocks::sync_warp(int first, int own, std::uint32_t lanes) {
@@ -90,7 +90,7 @@ void ThreadClocks::sync_warp(int first, int own, std::uint32_t lanes) {
     for (std::uint32_t rest = lanes; rest; rest &= rest - 1) call(first + __builtin_ctz(rest));
   };
   bool wide = false;
-  each([&](int t) { wide |= bool(wide_[std::size_t(t)]); });
+  each([&](int t) { wide |= bool(wide_[t]); });
   if (wide) {
     Knowledge joined;
     each([&](int t) { give(t, joined); });

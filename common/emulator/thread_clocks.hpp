@@ -27,16 +27,16 @@ class ThreadClocks {
   int add_timeline();
 
   std::uint32_t seen(int thread, int timeline) const {
-    return newer(seen_[at(thread) + std::size_t(timeline)], all_.seen[std::size_t(timeline)]);
+    return newer(seen_[at(thread) + std::size_t(timeline)], all_.seen[timeline]);
   }
   // All of `of` that are earlier than this stamp have been made visible to asynchronous work that `thread` starts.
   std::uint32_t fenced(int thread, int of) const {
-    return newer(fenced_[at(thread) + std::size_t(of)], all_.fenced[std::size_t(of)]);
+    return newer(fenced_[at(thread) + std::size_t(of)], all_.fenced[of]);
   }
   void see(int thread, int timeline, std::uint32_t stamp);
   void begin(int thread, int own, std::uint32_t stamp) { seen_[at(thread) + std::size_t(own)] = stamp; }  // its own
-  void everybody_sees(int timeline, std::uint32_t stamp) { all_.seen[std::size_t(timeline)] = stamp; }
-  std::uint32_t seen_by_all(int timeline) const { return all_.seen[std::size_t(timeline)]; }
+  void everybody_sees(int timeline, std::uint32_t stamp) { all_.seen[timeline] = stamp; }
+  std::uint32_t seen_by_all(int timeline) const { return all_.seen[timeline]; }
 
   void give(int thread, Knowledge& to) const;
   // The same for a thread that may be of another block: with what the whole block knows.

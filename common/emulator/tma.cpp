@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/cpu/instructions.h"
 #include "common/emulator/block.hpp"
 #include "common/emulator/cluster_access.hpp"
 #include "common/emulator/memory.hpp"
@@ -72,40 +73,35 @@ void each_row(const BulkCopy& copy, Each each) {
   }
 }
 
-[[noreturn, gnu::noinline]] void refuse(Finding::Kind kind, const std::string& what, std::uintptr_t pc) {
-  this_block()->fail(kind == Finding::Kind::misaligned ? cudaErrorMisalignedAddress : cudaErrorIllegalInstruction, kind,
-                     what, pc);
+// Most refusals are an illegal instruction on a GPU.
+template <class... Parts>
+[[noreturn]] void refuse(std::uintptr_t pc, const Parts&... what) {
+  this_block()->fail(cudaErrorIllegalInstruction, Finding::Kind::out_of_bounds, joined(what...), pc);
 }
 
 // "cp.async.bulk.tensor.2d".
-std::string spelt(int rank) {
-  return rank ? "cp.async.bulk.tensor." + std::to_string(rank) + "d" : std::string("cp.async.bulk");
-}
+std::string spelt(int rank) { return rank ? joined("cp.async.bulk.tensor.", rank, "d") : "cp.async.bulk"; }
 
 void check_shared(const BulkCopy& copy, int rank) {
   Block& block = *this_block();
   const std::string what = spelt(rank) + (copy.store ? " from " : " to ");
   if (!block.shared().contains(copy.shared) ||
       block.shared().offset(copy.shared) + copy.footprint > SharedMemory::ARENA)
-    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds, what + "an address outside shared memory",
-               copy.pc);
+    block.fail(Finding::Kind::out_of_bounds, copy.pc, what, "an address outside shared memory");
   const std::size_t align = rank ? 128 : 16;
   if (const std::size_t past = block.shared().window_address(copy.shared) % align)
-    refuse(Finding::Kind::misaligned,
-           "misaligned address: " + what + block.shared().describe(block.shared().offset(copy.shared)) + ", " +
-               std::to_string(past) + " bytes past a multiple of " + std::to_string(align),
-           copy.pc);
+    block.fail(Finding::Kind::misaligned, copy.pc, "misaligned address: ", what,
+               block.shared().describe(block.shared().offset(copy.shared)), ", ", past, " bytes past a multiple of ",
+               align);
 }
 
 // Where a box may begin; anything else is an illegal instruction (seen on an H200).
 void check_start(const BulkCopy& copy, int rank) {
-  const auto at = [&](int d) { return " at " + std::to_string(copy.at[d]) + " of dimension " + std::to_string(d); };
+  const auto at = [&](int d) { return joined(" at ", copy.at[d], " of dimension ", d); };
   if (copy.at[0] * std::int64_t(sizeof(half)) % SWIZZLED)
-    refuse(Finding::Kind::out_of_bounds, spelt(rank) + at(0) + "; a multiple of 8 halves, 16 bytes, is allowed",
-           copy.pc);
+    refuse(copy.pc, spelt(rank), at(0), "; a multiple of 8 halves, 16 bytes, is allowed");
   for (int d = 0; copy.store && d < rank; ++d)
-    if (copy.at[d] < 0)
-      refuse(Finding::Kind::out_of_bounds, spelt(rank) + " stores" + at(d) + "; 0 and more is allowed", copy.pc);
+    if (copy.at[d] < 0) refuse(copy.pc, spelt(rank), " stores", at(d), "; 0 and more is allowed");
 }
 
 // Sectors: those of the box that lie inside the tensor.
@@ -120,26 +116,26 @@ void count(const BulkCopy& copy) {
   else
     each_row(copy, [&](const Row& row, std::size_t) {
       if (row.begin >= row.end) return;
-      const auto first = reinterpret_cast<std::uintptr_t>(row.global);
+      const auto first = std::uintptr_t(row.global);
       tally.sectors += (first + row.end - 1) / SECTOR - (first + row.begin) / SECTOR + 1;
     });
   block.counting()->instruction(copy.store ? Counted::tma_store : Counted::tma_load, block.self().warp, copy.pc, tally);
 }
 
-BulkCopy box(bool store, void* shared, const CUtensorMap* map, const int* at, int rank, std::uintptr_t pc) {
+BulkCopy box_copy(bool store, void* shared, const Box& box, std::uintptr_t pc) {
   BulkCopy copy;
-  copy.store = store, copy.tensor = true, copy.shared = static_cast<std::byte*>(shared), copy.map = *map, copy.pc = pc;
+  copy.store = store, copy.tensor = true, copy.shared = static_cast<std::byte*>(shared), copy.map = *box.map,
+  copy.pc = pc;
   const TensorShape& shape = copy.map.shape;
-  if (!shape.box[0] || shape.rank != rank)
-    refuse(Finding::Kind::out_of_bounds,
-           spelt(rank) + (shape.box[0] ? " with the map of a " + std::to_string(shape.rank) + "-D tensor"
-                                       : " with a map that cuTensorMapEncodeTiled has not made"),
-           pc);
-  std::copy_n(at, rank, copy.at);
+  if (!shape.box[0] || shape.rank != box.rank)
+    refuse(pc, spelt(box.rank),
+           shape.box[0] ? joined(" with the map of a ", shape.rank, "-D tensor")
+                        : " with a map that cuTensorMapEncodeTiled has not made");
+  std::copy_n(box.at.begin(), box.rank, copy.at);
   copy.bytes = rows_of(shape) * shape.box[0] * std::uint32_t(sizeof(half));
   copy.footprint = rows_of(shape) * row_pitch(shape);
-  check_shared(copy, rank);
-  check_start(copy, rank);
+  check_shared(copy, box.rank);
+  check_start(copy, box.rank);
   count(copy);
   Block& block = *this_block();
   if (block.checking())
@@ -153,17 +149,15 @@ BulkCopy contiguous(bool store, void* shared, void* global, unsigned bytes, std:
   BulkCopy copy;
   copy.store = store, copy.shared = static_cast<std::byte*>(shared), copy.global = static_cast<std::byte*>(global);
   copy.bytes = copy.footprint = bytes, copy.pc = pc;
+  Block& block = *this_block();
   if (bytes == 0 || bytes % SWIZZLED)
-    refuse(Finding::Kind::misaligned,
-           "cp.async.bulk of " + std::to_string(bytes) + " bytes; a multiple of 16 is allowed", pc);
-  if (const auto past = reinterpret_cast<std::uintptr_t>(global) % SWIZZLED)
-    refuse(Finding::Kind::misaligned,
-           "misaligned address: cp.async.bulk with a global address " + std::to_string(past) +
-               " bytes past a multiple of 16",
-           pc);
+    block.fail(Finding::Kind::misaligned, pc, "cp.async.bulk of ", bytes, " bytes; a multiple of 16 is allowed");
+  if (const auto past = std::uintptr_t(global) % SWIZZLED)
+    block.fail(Finding::Kind::misaligned, pc, "misaligned address: cp.async.bulk with a global address ", past,
+               " bytes past a multiple of 16");
   check_shared(copy, 0);
   count(copy);
-  if (this_block()->checking()) check_global(global, bytes, store, pc);
+  if (block.checking()) check_global(global, bytes, store, pc);
   return copy;
 }
 
@@ -179,24 +173,23 @@ void move_box(const BulkCopy& copy, std::size_t window_address) {
 
 // --- the PTX wrappers' entry points ---------------------------------------------------------------------------
 
-void tma_load(void* shared, const CUtensorMap* map, const int* at, int rank, void* barrier) {
+void tma_load(void* shared, const Box& box, void* barrier) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
-  BulkCopy copy = box(false, shared, map, at, rank, pc);
-  copy.mbarrier = this_block()->mbarriers().find(barrier, spelt(rank).c_str(), pc);
+  BulkCopy copy = box_copy(false, shared, box, pc);
+  copy.mbarrier = this_block()->mbarriers().find(barrier, spelt(box.rank).c_str(), pc);
   this_block()->engine().issue(copy);
 }
 
-void tma_load_multicast(void* shared, const CUtensorMap* map, const int* at, int rank, void* barrier,
-                        std::uint16_t blocks) {
+void tma_load_multicast(void* shared, const Box& box, void* barrier, std::uint16_t blocks) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& own = *this_block();
   own.switch_point(pc);
-  const std::string instruction = spelt(rank) + ".multicast::cluster";
-  const BulkCopy load = box(false, shared, map, at, rank, pc);
+  const std::string instruction = spelt(box.rank) + ".multicast::cluster";
+  const BulkCopy load = box_copy(false, shared, box, pc);
   const std::size_t place = own.shared().offset(shared);
   if (!blocks || !own.shared().contains(barrier))
-    own.fail(cudaErrorLaunchFailure, Finding::Kind::cluster,
-             instruction + (blocks ? " with an mbarrier outside shared memory" : " to no block"), pc);
+    own.fail(Finding::Kind::cluster, pc, instruction,
+             blocks ? " with an mbarrier outside shared memory" : " to no block");
   std::vector<std::pair<Reached, BulkCopy>> copies;  // all are checked before any is issued
   for (unsigned to = 0; to < 16; ++to) {
     if (!(blocks >> to & 1)) continue;
@@ -209,9 +202,9 @@ void tma_load_multicast(void* shared, const CUtensorMap* map, const int* at, int
   for (const auto& [reached, copy] : copies) reached.target.engine().issue_from(reached.thread, copy);
 }
 
-void tma_store(const CUtensorMap* map, const void* shared, const int* at, int rank) {
-  this_block()->engine().issue(
-      box(true, const_cast<void*>(shared), map, at, rank, caller(__builtin_return_address(0))));
+void tma_store(const Box& box, const void* shared) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  this_block()->engine().issue(box_copy(true, const_cast<void*>(shared), box, pc));
 }
 
 void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier) {

@@ -40,10 +40,9 @@ inline void check_written(Block& block, int warp, int lane, const char* name, co
     return;
   int first = 0;
   while (!any_unwritten(registers, first + 1)) ++first;
-  block.report(
-      Finding::Kind::uninitialised, {}, {pc, warp, lane, false},
-      [] { return "this register of the product was read before anything was written to it"; },
-      std::string(name) + ", register " + std::to_string(first));
+  block.report(Finding::Kind::uninitialised, {}, {pc, warp, lane, false},
+               "this register of the product was read before anything was written to it",
+               joined(name, ", register ", first));
 }
 
 }  // namespace lab::cpu

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <sstream>
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/switch.hpp"
@@ -18,23 +17,19 @@ constexpr int TILE = 8;  // columns of D in one mma_tile
 // Bits of a NaN: what D holds while a product may still write it.
 constexpr unsigned char IN_FLIGHT = 0xFF;
 
-std::string place_of(int warp) { return "warp " + std::to_string(warp); }
-
 }  // namespace
 
 std::string spelt(std::uint64_t descriptor) {
   const wgmma_layout::Matrix m(descriptor);
-  std::ostringstream text;
-  text << "descriptor 0x" << std::hex << descriptor << " (address 0x" << m.address << std::dec << ", leading "
-       << m.leading << ", stride " << m.stride << ", base offset " << m.base_offset << ", swizzle " << m.swizzle << ")";
-  return text.str();
+  return joined("descriptor 0x", std::hex, descriptor, " (address 0x", m.address, std::dec, ", leading ", m.leading,
+                ", stride ", m.stride, ", base offset ", m.base_offset, ", swizzle ", m.swizzle, ")");
 }
 
 void Warpgroups::reset(std::uint64_t seed) {
   dice_ = seed | 1;
   for (WarpProducts& warp : warps_) {
     warp.open.clear();
-    warp.executed = 0, warp.committed = 0, warp.parked = 0;
+    warp.executed = 0, warp.committed = 0;
     warp.fenced = false;
     for (const auto& accumulator : warp.accumulators) accumulator->products = 0;
   }
@@ -57,8 +52,7 @@ std::string Warpgroups::waits_for(int warp) const {
   const int first = warp / WARPS * WARPS;
   int missing = 0;
   for (int w = first; w < first + WARPS; ++w)
-    if (!(groups_[std::size_t(warp / WARPS)].arrived >> (w - first) & 1))
-      text += (missing++ ? "," : "") + std::to_string(w);
+    if (!(groups_[warp / WARPS].arrived >> (w - first) & 1)) text += (missing++ ? "," : "") + std::to_string(w);
   return (missing == 1 ? "warp " : "warps ") + text + " of the warpgroup";
 }
 
@@ -67,11 +61,11 @@ std::string Warpgroups::waits_for(int warp) const {
 void Warpgroups::arrive() {
   const int warp = block_.self().warp, first = warp / WARPS * WARPS;
   const WgmmaCall& own = call_of(warp, block_.self().lane);
-  const auto refuse = [&](const std::string& what) {
-    block_.fail(cudaErrorLaunchFailure, Finding::Kind::collective, "wgmma.mma_async: " + what, own.pc);
+  const auto refuse = [&](const auto&... what) {
+    block_.fail(Finding::Kind::collective, own.pc, "wgmma.mma_async: ", what...);
   };
   const auto differs = [&](const WgmmaCall& other) -> std::string {
-    if (other.n != own.n) return "N = " + std::to_string(other.n) + " and " + std::to_string(own.n);
+    if (other.n != own.n) return joined("N = ", other.n, " and ", own.n);
     if (other.a_mn_major != own.a_mn_major) return "A with m innermost and with k innermost";
     if (other.b_mn_major != own.b_mn_major) return "B with n innermost and with k innermost";
     if (other.accumulate != own.accumulate) return "scale-D 0 and 1";
@@ -84,16 +78,16 @@ void Warpgroups::arrive() {
   };
   for (int lane = 0; lane < LANES; ++lane)
     if (const std::string what = differs(call_of(warp, lane)); !what.empty())
-      refuse("lanes " + std::to_string(lane) + " and " + std::to_string(block_.self().lane) +
-             " of a warp ask for different products: " + what);
-  Group& group = groups_[std::size_t(warp / WARPS)];
+      refuse("lanes ", lane, " and ", block_.self().lane, " of a warp ask for different products: ", what);
+  Group& group = groups_[warp / WARPS];
   for (int w = first; w < first + WARPS; ++w) {
     if (!(group.arrived >> (w - first) & 1)) continue;
     if (const std::string what = differs(call_of(w, 0)); !what.empty())
-      refuse(place_of(w) + " and " + place_of(warp) + " of a warpgroup ask for different products: " + what);
-    if (warps_[std::size_t(w)].committed != warps_[std::size_t(warp)].committed)
-      refuse(place_of(w) + " has committed " + std::to_string(warps_[std::size_t(w)].committed) + " groups and " +
-             place_of(warp) + ", of the same warpgroup, " + std::to_string(warps_[std::size_t(warp)].committed));
+      refuse("warp ", w, " and warp ", warp, " of a warpgroup ask for different products: ", what);
+    const auto committed = [&](int of) { return warps_[of].committed; };
+    if (committed(w) != committed(warp))
+      refuse("warp ", w, " has committed ", committed(w), " groups and warp ", warp, ", of the same warpgroup, ",
+             committed(warp));
   }
   group.arrived |= 1u << (warp - first);
   if (group.arrived != (1u << WARPS) - 1) return;
@@ -101,8 +95,7 @@ void Warpgroups::arrive() {
   group.arrived = 0;
   ++group.issued;
   block_.progressed();
-  for (int w = first; w < first + WARPS; ++w)
-    if (w != warp) block_.wake_lanes(w, std::exchange(warps_[std::size_t(w)].parked, 0));
+  block_.wake_all(Wait::At::products, warp / WARPS);
 }
 
 void Warpgroups::issue(int first_warp) {
@@ -141,12 +134,10 @@ void Warpgroups::check_addresses(const Product& product) {
   const std::size_t begin = SharedMemory::WINDOW_START, end = block_.shared().window_end();
   const auto check = [&](const char* side, std::uint64_t descriptor, const auto& chunks) {
     for (const std::uint32_t address : chunks)
-      if (address < begin || address + CHUNK > end) {
-        std::ostringstream text;
-        text << "wgmma.mma_async: " << side << ", by " << spelt(descriptor) << ", reads shared address 0x" << std::hex
-             << address << "; the block's shared memory is 0x" << begin << " to 0x" << end;
-        block_.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds, text.str(), product.call.pc);
-      }
+      if (address < begin || address + CHUNK > end)
+        block_.fail(Finding::Kind::out_of_bounds, product.call.pc, "wgmma.mma_async: ", side, ", by ",
+                    spelt(descriptor), ", reads shared address 0x", std::hex, address,
+                    "; the block's shared memory is 0x", begin, " to 0x", end);
   };
   if (!product.call.a_registers) check("A", product.call.a_descriptor, product.a_chunks);
   check("B", product.call.b_descriptor, product.b.chunks());
@@ -170,25 +161,23 @@ void Warpgroups::tell_checker(Product& product, int first_warp) {
 }
 
 void Warpgroups::join(Product& product, int warp) {
-  WarpProducts& own = warps_[std::size_t(warp)];
-  const std::size_t i = std::size_t(warp % WARPS);
-  product.group[i] = own.committed;
-  for (int lane = 0; lane < LANES; ++lane) product.d_lanes[i][std::size_t(lane)] = call_of(warp, lane).d;
-  if (product.call.a_registers)
-    for (int lane = 0; lane < LANES; ++lane) product.a[i][std::size_t(lane)] = call_of(warp, lane).a_registers;
-  product.a_told[i] = false;
-  if (product.call.a_registers && block_.checking())
-    for (std::size_t lane = 0; lane < LANES; ++lane)
-      std::memcpy(product.a_issued[i][lane].data(), product.a[i][lane], sizeof product.a_issued[i][lane]),
-          check_written(block_, warp, int(lane), "A", product.a[i][lane], 4, product.call.pc);
-  if (block_.checking()) check_registers(product, warp);
-  product.fenced[i] = product.passed_over[i] = false;
-  product.d[i] = &accumulator_of(warp, product.call);
-  own.open.push_back(&product);
+  WarpProducts& own = warps_[warp];
+  const WgmmaCall& call = product.call;
+  Part& part = product.parts[warp % WARPS];
+  part = {.of = &product, .group = own.committed};
+  for (int lane = 0; lane < LANES; ++lane) {
+    part.d_lanes[lane] = call_of(warp, lane).d, part.a[lane] = call_of(warp, lane).a_registers;
+    if (!call.a_registers || !block_.checking()) continue;
+    std::memcpy(part.a_issued[lane].data(), part.a[lane], sizeof part.a_issued[lane]);
+    check_written(block_, warp, lane, "A", part.a[lane], 4, call.pc);
+  }
+  if (block_.checking()) check_registers(call, warp);
+  part.d = &accumulator_of(warp, call);
+  own.open.push_back(&part);
   block_.tell_of({std::uint16_t(warp * LANES), std::uint8_t(warp), 0}, ExecEvent::Kind::wgmma_issue,
-                 block_.shared().offset_of_window(wgmma_layout::Matrix(product.call.b_descriptor).address),
-                 std::size_t(product.call.n), product.call.pc);
-  if (block_.checking()) watch_registers(product, warp, true);
+                 block_.shared().offset_of_window(wgmma_layout::Matrix(call.b_descriptor).address), std::size_t(call.n),
+                 call.pc);
+  if (block_.checking()) watch_registers(part, warp, true);
   ++in_flight_;
   if (block_.products() == Copies::at_issue) execute_all(warp);
   if (may_happen()) block_.interrupt();
@@ -196,7 +185,7 @@ void Warpgroups::join(Product& product, int warp) {
 
 // D's registers, moved to where products work on them; they stay there until none is left to be executed.
 Warpgroups::Accumulator& Warpgroups::accumulator_of(int warp, const WgmmaCall& call) {
-  WarpProducts& own = warps_[std::size_t(warp)];
+  WarpProducts& own = warps_[warp];
   float* const begin = call_of(warp, 0).d;
   const auto overlapping = [&](const auto& known) {
     return known->products > 0 && known->d[0] < begin + call.n / 2 && begin < known->d[0] + known->n / 2;
@@ -213,7 +202,7 @@ Warpgroups::Accumulator& Warpgroups::accumulator_of(int warp, const WgmmaCall& c
   Accumulator& to = **unused;
   to.products = 1, to.n = call.n;
   for (int lane = 0; lane < LANES; ++lane) {
-    float* const from = to.d[std::size_t(lane)] = call_of(warp, lane).d;
+    float* const from = to.d[lane] = call_of(warp, lane).d;
     if (call.accumulate && block_.checking()) check_written(block_, warp, lane, "D", from, call.n / 2, call.pc);
     const mma_layout::Place at = mma_layout::c(lane, 0);
     for (int tile = 0; call.accumulate && tile < call.n / TILE; ++tile) {
@@ -230,27 +219,25 @@ Warpgroups::Accumulator& Warpgroups::accumulator_of(int warp, const WgmmaCall& c
 void Warpgroups::start_watching(int warp) {
   if (watches(warp)) return;
   watched_ |= 1u << warp;
-  WarpProducts& own = warps_[std::size_t(warp)];
+  WarpProducts& own = warps_[warp];
   own.watch.resize(LANES);
   for (int lane = 0; lane < LANES; ++lane) {
     const Fiber& fiber = block_.fiber(warp * LANES + lane);
-    own.watch[std::size_t(lane)].reset(fiber.stack, fiber.stack_bytes);
+    own.watch[lane].reset(fiber.stack, fiber.stack_bytes);
   }
 }
 
 // A product must come after a fence that comes after every access to its registers, other than by products of its
 // shape.
-void Warpgroups::check_registers(const Product& product, int warp) {
-  WarpProducts& own = warps_[std::size_t(warp)];
-  const WgmmaCall& call = product.call;
+void Warpgroups::check_registers(const WgmmaCall& call, int warp) {
+  WarpProducts& own = warps_[warp];
   const auto missing = [&](const RawAccess& first, int lane, const std::string& where, const char* what) {
-    block_.report(
-        Finding::Kind::fence_missing, first, {call.pc, warp, lane, true}, [&] { return what; }, where);
+    block_.report(Finding::Kind::fence_missing, first, {call.pc, warp, lane, true}, what, where);
   };
   start_watching(warp);
   if (!own.fenced) return missing({}, 0, "", "no wgmma_fence before the warp's first product");
   for (int lane = 0; lane < LANES; ++lane) {
-    const RegisterWatch& watch = own.watch[std::size_t(lane)];
+    const RegisterWatch& watch = own.watch[lane];
     const WgmmaCall& of_lane = call_of(warp, lane);
     if (const std::uintptr_t pc = watch.touched(of_lane.d, std::size_t(call.n / 2)))
       return missing({pc, warp, lane, false}, lane, "D", "no wgmma_fence between this access to D and the product");
@@ -259,22 +246,22 @@ void Warpgroups::check_registers(const Product& product, int warp) {
       return missing({pc, warp, lane, true}, lane, "A", "no wgmma_fence between this access to A and the product");
   }
   const float* const begin = call_of(warp, 0).d;
-  for (const Product* other : own.open) {
-    const float* const its = other->d[std::size_t(warp % WARPS)]->d[0];
-    const bool overlap = its < begin + call.n / 2 && begin < its + other->call.n / 2;
-    if (overlap && (its != begin || other->call.n != call.n) && !other->fenced[std::size_t(warp % WARPS)])
-      return missing({other->call.pc, warp, 0, true}, 0, "D",
+  for (const Part* other : own.open) {
+    const WgmmaCall& its = other->of->call;
+    const float* const from = other->d->d[0];
+    const bool overlap = from < begin + call.n / 2 && begin < from + its.n / 2;
+    if (overlap && (from != begin || its.n != call.n) && !other->fenced)
+      return missing({its.pc, warp, 0, true}, 0, "D",
                      "no wgmma_fence between two products of different shape on the same registers");
   }
 }
 
-void Warpgroups::watch_registers(const Product& product, int warp, bool issued) {
-  const std::size_t i = std::size_t(warp % WARPS);
-  for (std::size_t lane = 0; lane < LANES; ++lane) {
-    RegisterWatch& watch = warps_[std::size_t(warp)].watch[lane];
-    const auto change = issued ? &RegisterWatch::issued : &RegisterWatch::done;
-    (watch.*change)(product.d_lanes[i][lane], std::size_t(product.call.n / 2), true);
-    if (product.call.a_registers) (watch.*change)(product.a[i][lane], 4, false);
+void Warpgroups::watch_registers(const Part& part, int warp, bool issued) {
+  const auto change = issued ? &RegisterWatch::issued : &RegisterWatch::done;
+  for (int lane = 0; lane < LANES; ++lane) {
+    RegisterWatch& watch = warps_[warp].watch[lane];
+    (watch.*change)(part.d_lanes[lane], std::size_t(part.of->call.n / 2), true);
+    if (part.of->call.a_registers) (watch.*change)(part.a[lane], 4, false);
   }
 }
 
@@ -291,43 +278,38 @@ void Warpgroups::touched_in_flight(RegisterWatch::Hit hit, const void* address, 
   const Fiber& fiber = block_.self();
   WarpProducts& own = warps_[fiber.warp];
   const bool is_d = hit == RegisterWatch::Hit::d;
-  const std::size_t i = fiber.warp % WARPS;
   const auto* const at = static_cast<const std::byte*>(address);
-  for (Product* const product : own.open) {
-    const void* const registers = is_d ? static_cast<const void*>(product->d_lanes[i][fiber.lane])
-                                       : static_cast<const void*>(product->a[i][fiber.lane]);
+  for (Part* const part : own.open) {
+    const void* const registers = is_d ? static_cast<const void*>(part->d_lanes[fiber.lane]) : part->a[fiber.lane];
     const auto* const begin = static_cast<const std::byte*>(registers);
-    const std::size_t size = is_d ? std::size_t(product->call.n) * 2 : 16;
-    if (!begin || at + bytes <= begin || at >= begin + size) continue;
-    if (write && !is_d) product->a_told[i] = true;
-    const std::size_t element = std::size_t(std::max<std::ptrdiff_t>(at - begin, 0)) / 4;
+    const WgmmaCall& call = part->of->call;
+    if (!begin || at + bytes <= begin || at >= begin + (is_d ? call.n * 2 : 16)) continue;
+    if (write && !is_d) part->a_told = true;
     block_.report(
         write ? Finding::Kind::changed_before_wait : Finding::Kind::read_before_wait,
-        {product->call.pc, fiber.warp, fiber.lane, is_d}, {pc, fiber.warp, fiber.lane, write},
+        {call.pc, fiber.warp, fiber.lane, is_d}, {pc, fiber.warp, fiber.lane, write},
         [&] {
-          return std::string("a wgmma that no thread has waited for may still ") + (is_d ? "write" : "read") +
-                 " this register" + (product->passed_over[i] ? ": the wait came before its group was committed" : "");
+          return joined("a wgmma that no thread has waited for may still ", is_d ? "write" : "read", " this register",
+                        part->passed_over ? ": the wait came before its group was committed" : "");
         },
-        (is_d ? "D[" : "A[") + std::to_string(element) + "]");
+        joined(is_d ? "D[" : "A[", std::max<std::ptrdiff_t>(at - begin, 0) / 4, "]"));
     return;
   }
 }
 
 // No instrumented access need have changed A: a library function is not watched, and its frame may lie where an array
 // was whose scope has ended.
-void Warpgroups::check_a_unchanged(const Product& product, int warp) {
-  const std::size_t i = std::size_t(warp % WARPS);
-  if (!product.call.a_registers || product.a_told[i]) return;
-  for (std::size_t lane = 0; lane < LANES; ++lane)
-    for (std::size_t e = 0; e < product.a_issued[i][lane].size(); ++e) {
-      if (product.a[i][lane][e] == product.a_issued[i][lane][e]) continue;
+void Warpgroups::check_a_unchanged(const Part& part, int warp) {
+  const WgmmaCall& call = part.of->call;
+  if (!call.a_registers || part.a_told) return;
+  for (int lane = 0; lane < LANES; ++lane)
+    for (int e = 0; e < 4; ++e) {
+      if (part.a[lane][e] == part.a_issued[lane][e]) continue;
       block_.report(
-          Finding::Kind::changed_before_wait, {}, {product.call.pc, warp, int(lane)},
-          [] {
-            return "this register of the product does not hold what it held at the issue: code that is not watched "
-                   "has written to its place before the wait";
-          },
-          "A[" + std::to_string(e) + "]");
+          Finding::Kind::changed_before_wait, {}, {call.pc, warp, lane},
+          "this register of the product does not hold what it held at the issue: code that is not watched has "
+          "written to its place before the wait",
+          joined("A[", e, "]"));
       return;
     }
 }
@@ -335,16 +317,17 @@ void Warpgroups::check_a_unchanged(const Product& product, int warp) {
 // --- execution ------------------------------------------------------------------------------------------------
 
 void Warpgroups::execute_next(int warp) {
-  WarpProducts& own = warps_[std::size_t(warp)];
-  Product& product = *own.open[own.executed++];
-  const std::size_t i = std::size_t(warp % WARPS);
+  WarpProducts& own = warps_[warp];
+  const Part& part = *own.open[own.executed++];
+  Product& product = *part.of;
+  const int i = warp % WARPS;
   --in_flight_;
   std::uint16_t bits[16][16];
   if (product.call.a_registers) {
     for (int lane = 0; lane < LANES; ++lane)
       for (int e = 0; e < mma_layout::A_ELEMENTS; e += 2) {
         const mma_layout::Place at = mma_layout::a(lane, e);
-        std::memcpy(&bits[at.row][at.column], &product.a[i][std::size_t(lane)][e / 2], 4);
+        std::memcpy(&bits[at.row][at.column], &part.a[lane][e / 2], 4);
       }
   } else if (product.call.a_mn_major) {
     for (std::size_t k = 0; k < wgmma_layout::K; ++k)
@@ -359,7 +342,7 @@ void Warpgroups::execute_next(int warp) {
   MmaA a;
   a.set(bits);
   product.b.read(window());
-  Accumulator& d = *product.d[i];
+  Accumulator& d = *part.d;
   if (!product.call.accumulate) std::memset(d.tile, 0, sizeof d.tile[0] * std::size_t(d.n / TILE));
   for (int tile = 0; tile < d.n / TILE; ++tile)
     if (product.call.bf16)
@@ -368,7 +351,7 @@ void Warpgroups::execute_next(int warp) {
       mma_tile(a, product.b.tile(tile), d.tile[tile]);
   if (--d.products > 0) return;
   for (int lane = 0; lane < LANES; ++lane) {
-    float* const to = d.d[std::size_t(lane)];
+    float* const to = d.d[lane];
     const mma_layout::Place at = mma_layout::c(lane, 0);
     for (int tile = 0; tile < d.n / TILE; ++tile) {
       std::memcpy(to + 4 * tile, &d.tile[tile][at.row][at.column], 2 * sizeof(float));
@@ -378,7 +361,7 @@ void Warpgroups::execute_next(int warp) {
 }
 
 void Warpgroups::execute_all(int warp) {
-  while (warps_[std::size_t(warp)].executed < warps_[std::size_t(warp)].open.size()) execute_next(warp);
+  while (warps_[warp].executed < warps_[warp].open.size()) execute_next(warp);
 }
 
 bool Warpgroups::may_happen() const { return in_flight_ > 0 && block_.products() == Copies::random; }
@@ -386,20 +369,19 @@ bool Warpgroups::may_happen() const { return in_flight_ > 0 && block_.products()
 void Warpgroups::maybe_happen() {
   if (!may_happen()) return;
   for (int warp = 0; warp < block_.warp_count() && in_flight_ > 0; ++warp)
-    while (warps_[std::size_t(warp)].executed < warps_[std::size_t(warp)].open.size() && cpu::dice(dice_, 8))
-      execute_next(warp);
+    while (warps_[warp].executed < warps_[warp].open.size() && cpu::dice(dice_, 8)) execute_next(warp);
 }
 
 // --- fence, commit, wait ----------------------------------------------------------------------------------------
 
 void Warpgroups::fence() {
   const int warp = block_.self().warp;
-  WarpProducts& own = warps_[std::size_t(warp)];
+  WarpProducts& own = warps_[warp];
   own.fenced = true;
   if (!block_.checking()) return;
   start_watching(warp);
   for (RegisterWatch& lane : own.watch) lane.fence();
-  for (Product* product : own.open) product->fenced[std::size_t(warp % WARPS)] = true;
+  for (Part* part : own.open) part->fenced = true;
 }
 
 void Warpgroups::commit() {
@@ -410,41 +392,44 @@ void Warpgroups::commit() {
 void Warpgroups::wait(std::uint32_t groups_left) {
   const int warp = block_.self().warp;
   block_.tell(ExecEvent::Kind::wgmma_wait, 0, groups_left, 0);
-  WarpProducts& own = warps_[std::size_t(warp)];
+  WarpProducts& own = warps_[warp];
   const std::uint32_t until = own.committed > groups_left ? own.committed - groups_left : 0;
-  const std::size_t i = std::size_t(warp % WARPS);
   std::size_t covered = 0;
-  while (covered < own.open.size() && own.open[covered]->group[i] < until) ++covered;
+  while (covered < own.open.size() && own.open[covered]->group < until) ++covered;
   for (std::size_t p = covered; p < own.open.size(); ++p)
-    own.open[p]->passed_over[i] = own.open[p]->group[i] == own.committed;
+    own.open[p]->passed_over = own.open[p]->group == own.committed;
   if (covered == 0) return;
   while (own.executed < covered) execute_next(warp);
-  if (block_.checking()) block_.shadow().async_read_done(own.open[covered - 1]->reading, warp);
+  if (block_.checking()) block_.shadow().async_read_done(own.open[covered - 1]->of->reading, warp);
   for (std::size_t p = 0; p < covered && block_.checking(); ++p) {
     check_a_unchanged(*own.open[p], warp);
     watch_registers(*own.open[p], warp, false);
   }
-  for (std::size_t p = 0; p < covered; ++p)
-    if (--own.open[p]->warps_left == 0) free_.push_back(own.open[p]);
-  own.open.erase(own.open.begin(), own.open.begin() + std::ptrdiff_t(covered));
   own.executed -= covered;
+  let_go(own, covered);
+}
+
+// Of the warp's first `count` products it needs nothing more.
+void Warpgroups::let_go(WarpProducts& own, std::size_t count) {
+  const auto end = own.open.begin() + std::ptrdiff_t(count);
+  for (auto part = own.open.begin(); part != end; ++part)
+    if (--(*part)->of->warps_left == 0) free_.push_back((*part)->of);
+  own.open.erase(own.open.begin(), end);
 }
 
 // Products without a wait are lost: their registers are gone.
 void Warpgroups::warp_left(int warp) {
-  WarpProducts& own = warps_[std::size_t(warp)];
+  WarpProducts& own = warps_[warp];
   in_flight_ -= int(own.open.size() - own.executed);
-  for (const Product* product : own.open)
-    block_.report(Finding::Kind::in_flight, {}, {product->call.pc, warp, 0, true}, [&] {
-      return std::string("the warp returns without having waited for this product") +
-             (product->group[std::size_t(warp % WARPS)] == own.committed ? ", whose group was never committed" : "");
+  for (const Part* part : own.open)
+    block_.report(Finding::Kind::in_flight, {}, {part->of->call.pc, warp, 0, true}, [&] {
+      return joined("the warp returns without having waited for this product",
+                    part->group == own.committed ? ", whose group was never committed" : "");
     });
   // Said above, so the checker need not say it of each byte.
-  if (block_.checking() && !own.open.empty()) block_.shadow().async_read_done(own.open.back()->reading, warp);
-  for (Product* product : own.open)
-    if (--product->warps_left == 0) free_.push_back(product);
-  own.open.clear();
+  if (block_.checking() && !own.open.empty()) block_.shadow().async_read_done(own.open.back()->of->reading, warp);
   own.executed = 0;
+  let_go(own, own.open.size());
 }
 
 }  // namespace lab::cpu

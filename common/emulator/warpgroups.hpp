@@ -42,9 +42,7 @@ class Warpgroups {
   void wait(std::uint32_t groups_left);
 
   // How many products warp's group has issued: a lane that called before that waits for the other warps.
-  std::uint32_t issued(int warp) const { return groups_[std::size_t(warp / 4)].issued; }
-  void park(int warp, int lane) { warps_[std::size_t(warp)].parked |= 1u << lane; }
-  std::uint32_t parked(int warp) const { return warps_[std::size_t(warp)].parked; }
+  std::uint32_t issued(int warp) const { return groups_[warp / 4].issued; }
   std::string waits_for(int warp) const;  // "warps 2,3 of the warpgroup"
 
   // The checker: whether the warp has products at all, and an access of the running thread to something that is neither
@@ -67,27 +65,31 @@ class Warpgroups {
     int products = 0;  // of it, issued and not yet executed; 0: free
     alignas(32) float tile[wgmma_layout::MAX_N / 8][16][8];
   };
+  struct Product;
+  struct Part {  // of a product: a warp's
+    Product* of = nullptr;
+    std::array<const unsigned*, LANES> a{};  // registers
+    std::array<float*, LANES> d_lanes{};
+    Accumulator* d = nullptr;
+    std::uint32_t group = 0;
+    // For the checker: A's contents at the issue, and whether a write to it has been told of.
+    std::array<std::array<unsigned, 4>, LANES> a_issued{};
+    bool a_told = false;
+    bool fenced = false;       // the warp has fenced since
+    bool passed_over = false;  // the warp has waited since, for groups that it was not in
+  };
   struct Product {
     WgmmaCall call{};
-    std::array<std::array<const unsigned*, LANES>, WARPS> a{};
-    std::array<std::array<float*, LANES>, WARPS> d_lanes{};
-    std::array<Accumulator*, WARPS> d{};
-    // For the checker: A's contents at the issue, and whether a write to it has been told of.
-    std::array<std::array<std::array<unsigned, 4>, LANES>, WARPS> a_issued{};
-    std::array<bool, WARPS> a_told{};
-    std::array<std::uint32_t, WARPS> group{};
-    std::uint32_t reading = 0;              // the last of its readings, for the checker
-    std::array<bool, WARPS> fenced{};       // the warp has fenced since
-    std::array<bool, WARPS> passed_over{};  // the warp has waited since, for groups that it was not in
-    int warps_left = 0;                     // that have not waited for it
+    std::array<Part, WARPS> parts;
+    std::uint32_t reading = 0;  // the last of its readings, for the checker
+    int warps_left = 0;         // that have not waited for it
     std::vector<std::uint32_t> a_chunks;
     WgmmaB b;
   };
   struct WarpProducts {
-    std::vector<Product*> open;        // issued, not yet waited for; in order
+    std::vector<Part*> open;           // issued, not yet waited for; in order
     std::size_t executed = 0;          // of those
     std::uint32_t committed = 0;       // groups
-    std::uint32_t parked = 0;          // lanes that wait for other warps
     bool fenced = false;               // ever
     std::vector<RegisterWatch> watch;  // a lane each
     std::vector<std::unique_ptr<Accumulator>> accumulators;
@@ -104,9 +106,10 @@ class Warpgroups {
   void join(Product& product, int warp);
   Accumulator& accumulator_of(int warp, const WgmmaCall& call);
   const WgmmaCall& call_of(int warp, int lane) const;
-  void check_registers(const Product& product, int warp);
-  void watch_registers(const Product& product, int warp, bool issued);
-  void check_a_unchanged(const Product& product, int warp);
+  void check_registers(const WgmmaCall& call, int warp);
+  void watch_registers(const Part& part, int warp, bool issued);
+  void check_a_unchanged(const Part& part, int warp);
+  void let_go(WarpProducts& warp, std::size_t count);
   void start_watching(int warp);
   [[gnu::noinline]] void touched_in_flight(RegisterWatch::Hit hit, const void* address, std::size_t bytes, bool write,
                                            std::uintptr_t pc);

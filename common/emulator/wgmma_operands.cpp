@@ -41,13 +41,12 @@ void WgmmaB::convert() {
     std::uint16_t bits[K][8];
     for (int k = 0; k < K; ++k) {
       if (mn_major_) {
-        std::memcpy(bits[k], &bits_[std::size_t(k * (n_ / 8) + tile)], CHUNK);
+        std::memcpy(bits[k], &bits_[k * (n_ / 8) + tile], CHUNK);
         continue;
       }
-      for (int column = 0; column < 8; ++column)
-        bits[k][column] = bits_[std::size_t(2 * (8 * tile + column) + k / 8)][std::size_t(k % 8)];
+      for (int column = 0; column < 8; ++column) bits[k][column] = bits_[2 * (8 * tile + column) + k / 8][k % 8];
     }
-    tiles_[std::size_t(tile)].set(bits);
+    tiles_[tile].set(bits);
   }
 }
 

@@ -25,7 +25,7 @@ class WgmmaB {
   const std::vector<std::uint32_t>& chunks() const { return chunks_; }
   // Reads the chunks; window[address] is the byte at a window address. Converts them unless they are what they were.
   void read(const std::byte* window);
-  const MmaB& tile(int i) const { return tiles_[std::size_t(i)]; }  // columns 8 i .. 8 i + 7
+  const MmaB& tile(int i) const { return tiles_[i]; }  // columns 8 i .. 8 i + 7
 
  private:
   void convert();

@@ -20,13 +20,9 @@ void check_rules(Block& block, const char* what, const void* matrix, unsigned ld
                  std::uintptr_t pc) {
   if (ldm % multiple)
     block.fail(cudaErrorLaunchFailure, Finding::Kind::misaligned,
-               std::string(what) + ": ldm is " + std::to_string(ldm) + "; it must be a multiple of " +
-                   std::to_string(multiple),
-               pc);
-  if (const auto address = reinterpret_cast<std::uintptr_t>(matrix); address % 32)
-    block.fail(cudaErrorMisalignedAddress, Finding::Kind::misaligned,
-               std::string(what) + ": the pointer is " + std::to_string(address % 32) + " bytes past a multiple of 32",
-               pc);
+               joined(what, ": ldm is ", ldm, "; it must be a multiple of ", multiple), pc);
+  if (const auto past = std::uintptr_t(matrix) % 32)
+    block.fail(Finding::Kind::misaligned, pc, what, ": the pointer is ", past, " bytes past a multiple of 32");
 }
 
 // The array of shared memory that a matrix begins in. Members of a struct touch: a matrix that leaves its own hits the
@@ -43,7 +39,10 @@ void note(Block& block, const CarvedArray* own, const void* address, std::size_t
     block.report(
         Finding::Kind::out_of_bounds, {}, Shadow::access(block.thread_id(), pc, write),
         [&] { return std::string("of a matrix that begins in ") + own->name; }, shared.describe(offset));
-  check_access(block, address, bytes, write, pc);
+  if (shared.contains(address))
+    block.accessed(shared.offset(address), bytes, write, block.thread_id(), pc);
+  else if (is_global(address))
+    check_global(address, bytes, write, pc);
 }
 
 // Where element `held` (16 row + column) of a 16x16 matrix lies in memory.
@@ -104,17 +103,10 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
 // A load of halves becomes one ldmatrix.x4: four 8x8 of 16-byte rows.
 void count_matrix(Block& block, const half* matrix, unsigned ldm, std::uintptr_t pc) {
   if (!block.counting() || block.self().lane != 0 || !block.shared().contains(matrix)) return;
-  Tally tally;
-  tally.instructions = 1, tally.lanes = LANES, tally.bytes = 16 * 16 * sizeof(half);
-  for (unsigned quarter = 0; quarter < 4; ++quarter) {
-    std::uint64_t address[LANES] = {};
-    for (unsigned j = 0; j < 8; ++j)
-      address[j] = block.shared().offset(matrix) + ((quarter % 2 * 8 + j) * ldm + quarter / 2 * 8) * sizeof(half);
-    tally.wavefronts += shared_wavefronts(0xFF, address, 16);
-    ++tally.least;
-  }
-  tally.unavoidable = tally.wavefronts;
-  block.counting()->instruction(Counted::wmma_load, block.self().warp, pc, tally);
+  const auto row = [&](int quarter, int j) {
+    return block.shared().offset(matrix) + (unsigned(quarter % 2 * 8 + j) * ldm + quarter / 2 * 8) * sizeof(half);
+  };
+  block.counting()->instruction(Counted::wmma_load, block.self().warp, pc, tally_of_matrices(4, row));
 }
 
 // A lane's elements of an accumulator are pairs of neighbours in a row: four accesses of a pair where they are
@@ -145,7 +137,7 @@ inline __attribute__((always_inline)) void move_accumulator(Number* matrix, unsi
   Block& block = *this_block();
   check_rules(block, write ? "wmma::store_matrix_sync" : "wmma::load_matrix_sync", matrix, ldm, 16 / sizeof(Number),
               pc);
-  block.meet(write ? Collective::wmma_store : Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
+  block.meet(write ? collective::wmma_store : collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
   count_accumulator(block, matrix, ldm, column_major, write, pc);
   const CarvedArray* const own = array_of(block, matrix);
   for (int i = 0; i < 8; ++i) {
@@ -157,19 +149,16 @@ inline __attribute__((always_inline)) void move_accumulator(Number* matrix, unsi
 
 }  // namespace
 
-void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm) {
+void wmma_load(bool is_a, half* fragment, const half* matrix, unsigned ldm, bool column_major) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& block = *this_block();
   check_rules(block, "wmma::load_matrix_sync", matrix, ldm, 8, pc);
-  block.meet(Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
+  block.meet(collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
   count_matrix(block, matrix, ldm, pc);
-  const bool column_major = operand == Operand::a_col || operand == Operand::b_col;
-  const bool is_a = operand == Operand::a_row || operand == Operand::a_col;
   const auto& held = (is_a ? wmma_layout::A_ROW_HELD : wmma_layout::B_HELD)[block.self().lane];
   const CarvedArray* const own = array_of(block, matrix);
-  const unsigned down = column_major ? 1 : ldm, right = column_major ? ldm : 1;
   for (int i = 0; i < 8; ++i) {
-    const half* const element = matrix + unsigned(held[i]) / 16 * down + unsigned(held[i]) % 16 * right;
+    const half* const element = matrix + at(held[i], ldm, column_major);
     if (block.checking()) note(block, own, element, sizeof(half), false, pc);
     fragment[i] = fragment[i + 8] = *element;
   }
@@ -193,7 +182,7 @@ void wmma_mma(Sum* d, const half* a, const half* b, const Sum* c) {
   Block& block = *this_block();
   MmaCall<Sum> call{d, a, b, c, pc};
   block.own_warp().payload[block.self().lane] = &call;
-  block.meet(Collective::wmma_mma, 0xFFFFFFFFu, multiply<Sum>, pc);
+  block.meet(collective::wmma_mma, 0xFFFFFFFFu, multiply<Sum>, pc);
 }
 
 template void wmma_load(float*, const float*, unsigned, bool);

@@ -1,46 +1,47 @@
 #include "common/frontend/declarations.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 namespace lab::frontend {
 
 Declarations::Declarations(Source source, const std::string& root)
-    : tokens_(std::move(source.tokens)), files_(std::move(source.files)) {
+    : tokens_(std::move(source.tokens)), directives_(std::move(source.directives)), files_(std::move(source.files)) {
   for (const std::string& file : files_) {
     const bool ours =
         file.starts_with(root + "/common/") || file.starts_with("common/") || file.starts_with("./common/");
     foreign_.push_back((ours && !file.ends_with(".cuh")) || file.starts_with("/usr/") || file.starts_with("<"));
   }
   for (Index i = 0; i < tokens_.size() && !has_cuda_; ++i)
-    if (const Index name = skip_space(i + 1); tokens_[i].is("namespace") && token(name).is("cuda"))
-      has_cuda_ = token(skip_space(name + 1)).is("{");
+    has_cuda_ = tokens_[i].is("namespace") && token(i + 1).is("cuda") && token(i + 2).is("{");
   find_cluster_dims(), find_functions(), find_shared_structs();
 }
 
 Declarations::Index Declarations::closing(Index i) const {
   int depth = 0;
   for (; i < tokens_.size(); ++i) {
-    if (tokens_[i].is("(") || tokens_[i].is("[") || tokens_[i].is("{")) ++depth;
-    if ((tokens_[i].is(")") || tokens_[i].is("]") || tokens_[i].is("}")) && --depth == 0) return i;
+    if (opens(i)) ++depth;
+    if (tokens_[i].is({")", "]", "}"}) && --depth == 0) return i;
   }
   return tokens_.size();
+}
+
+Declarations::Index Declarations::find(Index i, Index end, std::string_view what) const {
+  while (i < end && !tokens_[i].is(what)) i = opens(i) ? closing(i) + 1 : i + 1;
+  return std::min(i, end);
 }
 
 Declarations::Index Declarations::after_template(Index i) const {
   int depth = 0;
   for (; i < tokens_.size(); ++i) {
     const Token& t = tokens_[i];
-    if (t.is("(") || t.is("[") || t.is("{"))
+    if (opens(i))
       i = closing(i);
     else if (t.is("<"))
       ++depth;
-    else if (t.is(">"))
-      --depth;
-    else if (t.is(">>"))
-      depth -= 2;
-    else if (t.is(">>>"))
-      depth -= 3;
-    else if (t.is(";") || t.is("&&") || t.is("||") || t.is("}"))
+    else if (t.is({">", ">>", ">>>"}))
+      depth -= int(t.text.size());
+    else if (t.is({";", "&&", "||", "}"}))
       return NONE;
     if (depth <= 0) return i + 1;
   }
@@ -48,34 +49,28 @@ Declarations::Index Declarations::after_template(Index i) const {
 }
 
 std::string Declarations::lines_of(Index from, Index to) const {
-  std::string out;
-  for (Index i = from; i < to; ++i)
-    for (const char c : token(i).text) out += c == '\n' ? "\n" : "";
-  return out;
+  std::string all;
+  for (Index i = from; i < to; ++i) all += (i > from ? token(i).space : "") + token(i).text;
+  return std::string(std::size_t(std::ranges::count(all, '\n')), '\n');
 }
 
 void Declarations::find_functions() {
   std::vector<bool> open;
-  Index last = NONE;  // token that is none of space
   int functions = 0;
   bool kernel = false;  // the function that is open, or comes next
   std::string name;     // the kernel's
   for (Index i = 0; i < tokens_.size(); ++i) {
     in_function_.push_back(functions > 0), in_kernel_.push_back(kernel && functions > 0);
-    if (tokens_[i].kind == Kind::space) continue;
     if (functions == 0) kernel = tokens_[i].is("__global__") || (kernel && !tokens_[i].is(";"));
     if (functions == 0 && tokens_[i].is("__global__")) name = kernel_name(i);
     if (tokens_[i].is("{")) {
-      bool is_one = false;
-      for (const std::string_view word : {")", "const", "noexcept", "else", "do", "mutable"})
-        is_one = is_one || (last != NONE && tokens_[last].is(word));
+      const bool is_one = token(i - 1).is({")", "const", "noexcept", "else", "do", "mutable"});
       if (functions == 0 && kernel && is_one) kernel_bodies_[i] = name;
       open.push_back(is_one), functions += is_one;
     } else if (tokens_[i].is("}") && !open.empty()) {
       functions -= open.back(), open.pop_back();
       kernel = kernel && functions > 0;
     }
-    last = i;
   }
 }
 
@@ -83,8 +78,7 @@ void Declarations::find_functions() {
 std::string Declarations::kernel_name(Index at) const {
   for (; at < tokens_.size(); ++at) {
     if (!tokens_[at].is("(")) continue;
-    const Token& name = tokens_[before(at)];
-    if (!name.is("__launch_bounds__") && !name.is("__cluster_dims__")) return name.text;
+    if (const Token& name = token(at - 1); !name.is({"__launch_bounds__", "__cluster_dims__"})) return name.text;
     at = closing(at);
   }
   return "";
@@ -93,10 +87,15 @@ std::string Declarations::kernel_name(Index at) const {
 void Declarations::find_cluster_dims() {
   for (Index i = 0; i < tokens_.size(); ++i) {
     if (!tokens_[i].is("__cluster_dims__")) continue;
-    const Index open = skip_space(i + 1), close = closing(open);
-    std::string& dims = cluster_dims_[kernel_name(close + 1)];
-    for (Index k = open + 1; k < close; ++k) dims += tokens_[k].kind == Kind::space ? " " : tokens_[k].text;
+    const Index close = closing(i + 1);
+    cluster_dims_[kernel_name(close + 1)] += spelt(i + 2, close);
   }
+}
+
+std::string Declarations::spelt(Index from, Index to) const {
+  std::string text;
+  for (Index i = from; i < to; ++i) text += (i == from || token(i).space.empty() ? "" : " ") + token(i).text;
+  return text;
 }
 
 // A struct that the dynamic shared memory is read as,
@@ -105,22 +104,21 @@ void Declarations::find_cluster_dims() {
 void Declarations::find_shared_structs() {
   std::set<std::string> names;
   for (Index i = 0; i < tokens_.size(); ++i)
-    if (tokens_[i].is("reinterpret_cast") && !is_foreign(i))
-      if (const Index type = skip_space(skip_space(i + 1) + 1); token(type).kind == Kind::word)
-        names.insert(token(type).text);
+    if (tokens_[i].is("reinterpret_cast") && !is_foreign(tokens_[i]) && token(i + 2).kind == Kind::word)
+      names.insert(token(i + 2).text);
   for (Index i = 0; i < tokens_.size(); ++i) {
-    if (!tokens_[i].is("struct") || is_foreign(i)) continue;
-    const Index name = skip_space(i + 1);
-    if (!names.contains(token(name).text)) continue;
-    Index open = name;
-    while (open < tokens_.size() && !tokens_[open].is("{") && !tokens_[open].is(";")) ++open;
+    if (!tokens_[i].is("struct") || is_foreign(tokens_[i])) continue;
+    const std::string& name = token(i + 1).text;
+    if (!names.contains(name)) continue;
+    Index open = i + 1;
+    while (open < tokens_.size() && !tokens_[open].is({"{", ";"})) ++open;
     if (!token(open).is("{")) continue;
     const Index close = closing(open);
     std::string told;
     for (const std::string& member : members(open + 1, close))
-      told += "lab_tell(\"" + member + "\", &" + tokens_[name].text + "::" + member + "); ";
+      told += "lab_tell(\"" + member + "\", &" + name + "::" + member + "); ";
     if (told.empty()) continue;
-    structs_.insert(tokens_[name].text);
+    structs_.insert(name);
     members_before_[close] = "template <class LabTell> static void lab_members(LabTell lab_tell) { " + told + "} ";
   }
 }
@@ -132,23 +130,21 @@ std::vector<std::string> Declarations::members(Index from, Index to) const {
   bool skip = false;  // a statement that declares no data
   for (Index m = from; m < to; ++m) {
     const Token& t = tokens_[m];
-    if (t.kind == Kind::space) continue;
-    if (t.is("static") || t.is("using") || t.is("static_assert") || t.is("typedef") || t.is("template")) skip = true;
-    if (t.is("(") || t.is("{")) {
+    if (t.is({"static", "using", "static_assert", "typedef", "template"})) skip = true;
+    if (t.is({"(", "{"})) {
       m = closing(m);
       continue;
     }
-    if (t.is("<") && !skip)
-      if (const Index after = after_template(m); after != NONE) {
-        m = after - 1;
-        continue;
-      }
+    if (const Index after = t.is("<") && !skip ? after_template(m) : NONE; after != NONE) {
+      m = after - 1;
+      continue;
+    }
     if (t.kind == Kind::word && !t.is("alignas")) last = m;
-    if (!t.is("[") && !t.is(",") && !t.is(";")) continue;
+    if (!t.is({"[", ",", ";"})) continue;
     if (!skip && last != NONE) found.push_back(tokens_[last].text);
     last = NONE;
-    while (tokens_[m].is("[")) m = skip_space(closing(m) + 1);
-    if (tokens_[m].is(";")) skip = false;
+    while (token(m).is("[")) m = closing(m) + 1;
+    if (token(m).is(";")) skip = false;
   }
   return found;
 }

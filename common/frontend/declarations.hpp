@@ -18,35 +18,22 @@ class Declarations {
   using Index = std::size_t;
   static constexpr Index NONE = ~Index(0);
 
-  const Token& token(Index i) const {
-    static const Token end{Kind::space, "", 0, 0};
-    return i < tokens_.size() ? tokens_[i] : end;
-  }
-  Index skip_space(Index i) const {
-    while (i < tokens_.size() && tokens_[i].kind == Kind::space) ++i;
-    return i;
-  }
-  Index before(Index i) const {  // the last token before i that is none of space; NONE if there is none
-    while (i-- > 0)
-      if (tokens_[i].kind != Kind::space) return i;
-    return NONE;
-  }
+  const Token& token(Index i) const { return i < tokens_.size() ? tokens_[i] : tokens_.back(); }
+  bool opens(Index i) const { return token(i).is({"(", "[", "{"}); }
   Index closing(Index i) const;  // the token that closes the bracket at i
-  Index after_template(
-      Index i) const;  // behind the > that closes the < at i; NONE if this is no list of template arguments
-  bool is_member(Index i) const {
-    const Index b = before(i);
-    return b != NONE && (tokens_[b].is(".") || tokens_[b].is("->") || tokens_[b].is("::"));
+  // The first such token in [i, end) outside of brackets that open there; `end` if there is none.
+  Index find(Index i, Index end, std::string_view what) const;
+  // Behind the > that closes the < at i; NONE if this is no list of template arguments.
+  Index after_template(Index i) const;
+  bool is_member(Index i) const { return token(i - 1).is({".", "->", "::"}); }
+  bool is_foreign(const Token& t) const { return t.file < int(foreign_.size()) && foreign_[std::size_t(t.file)]; }
+  std::string place(const Token& t) const {
+    return files_.empty() ? "" : files_[std::size_t(t.file)] + ":" + std::to_string(t.line);
   }
-  bool is_foreign(Index i) const {
-    return !files_.empty() && token(i).file < int(foreign_.size()) && foreign_[std::size_t(token(i).file)];
-  }
-  std::string place(Index i) const {
-    return files_.empty() ? "" : files_[std::size_t(token(i).file)] + ":" + std::to_string(token(i).line);
-  }
+  std::string spelt(Index from, Index to) const;     // on one line
   std::string lines_of(Index from, Index to) const;  // the line breaks that a replacement of [from, to) owes
 
-  std::vector<Token> tokens_;
+  std::vector<Token> tokens_, directives_;
   std::vector<std::string> files_;
   std::vector<char> foreign_;                        // of files
   std::vector<bool> in_function_, in_kernel_;        // of each token: a { of a function, or of a kernel, is open

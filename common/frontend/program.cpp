@@ -88,9 +88,8 @@ extern "C" void __assert_fail(const char* condition, const char* file, unsigned 
   cpu::Block* const block = cpu::this_block();
   if (block && block->running())
     block->fail(cudaErrorAssert, Finding::Kind::fault,
-                std::string("assertion `") + condition + "` failed in " + function + ", thread (" +
-                    std::to_string(threadIdx.x) + "," + std::to_string(threadIdx.y) + "," +
-                    std::to_string(threadIdx.z) + ")",
+                joined("assertion `", condition, "` failed in ", function, ", thread (", threadIdx.x, ",", threadIdx.y,
+                       ",", threadIdx.z, ")"),
                 reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1);
   std::fprintf(stderr, "%s:%u: %s: assertion `%s` failed\n", file, line, function, condition);
   std::abort();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,8 +26,8 @@ constexpr std::pair<std::string_view, std::string_view> ATOMICS[] = {
     {"and", "atomicAnd"}, {"or", "atomicOr"},   {"xor", "atomicXor"}, {"inc", "atomicInc"},   {"dec", "atomicDec"}};
 // Those of unsigned numbers have names of their own.
 constexpr std::pair<std::string_view, std::string_view> COMPARISONS[] = {
-    {"eq", "eq"}, {"ne", "ne"}, {"lt", "lt"}, {"le", "le"}, {"gt", "gt"},
-    {"ge", "ge"}, {"lo", "lt"}, {"ls", "le"}, {"hi", "gt"}, {"hs", "ge"}};
+    {"eq", "=="}, {"ne", "!="}, {"lt", "<"},  {"le", "<="}, {"gt", ">"},
+    {"ge", ">="}, {"lo", "<"},  {"ls", "<="}, {"hi", ">"},  {"hs", ">="}};
 constexpr std::string_view HINTS[] = {
     "rn",      "ftz",    "sat",         "nc",      "cs",      "cg",      "ca",         "cv",          "lu",
     "wb",      "wt",     "weak",        "relaxed", "release", "acquire", "cta",        "gpu",         "sys",
@@ -386,35 +387,37 @@ class Translator {
     if (more ? !forms.starts_with(wanted) : forms != wanted) return {};
     Captured captured;
     if (!matches(split(rule.name, '.'), 0, split(name, '.'), 0, captured)) return {};
-    std::string code;
-    const std::string_view text = rule.code;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      if (text[i] != '$') {
-        code += text[i];
+    std::map<std::string, std::string, std::greater<>> meanings{
+        {"$T", captured.T},
+        {"$U", captured.U},
+        {"$C", captured.C},
+        {"$o", captured.first},
+        {"$?", name.find(".trans") == name.npos ? "false" : "true"}};
+    for (std::size_t i = 0; i < o.size(); ++i) {
+      const std::string n = std::to_string(i);
+      const auto& inside = o[i].inside;
+      if (o[i].form == 'v') {
+        meanings["$V" + n] = "references(" + listed(inside) + ")";
+        meanings["$U" + n] = array("unsigned", inside), meanings["$F" + n] = array("float", inside);
         continue;
       }
-      const char what = text[++i];
-      if (what == 'T')
-        code += captured.T;
-      else if (what == 'U' && !(i + 1 < text.size() && std::isdigit(static_cast<unsigned char>(text[i + 1]))))
-        code += captured.U;
-      else if (what == 'C')
-        code += "compared_" + captured.C;
-      else if (what == 'o')
-        code += captured.first;
-      else if (std::isdigit(static_cast<unsigned char>(what))) {
-        const std::size_t index = std::size_t(what - '0');
-        if (index >= o.size()) return {};
-        code += o[index].form == 'a' && o[index].vector.empty() ? o[index].inside[0] : o[index].text;
-        if (o[index].form != 'v' && o[index].text.empty() && o[index].inside.empty()) return {};
-      } else {
-        const std::size_t index = std::size_t(text[++i] - '0');
-        if (index >= o.size()) return {};
-        if (what == 'a') code += o[index].inside[0];
-        if (what == 'V') code += "references(" + listed(o[index].inside) + ")";
-        if (what == 'U') code += array("unsigned", o[index].inside);
-        if (what == 'F') code += array("float", o[index].inside);
-      }
+      if (o[i].form == 'a') meanings["$a" + n] = inside[0];
+      const std::string& value = o[i].form == 'a' && o[i].vector.empty() ? inside[0] : o[i].text;
+      if (value.empty()) continue;
+      meanings["$" + n] = value;
+      for (const auto& [kind, type] : {std::pair<std::string, std::string>{"$t", captured.T},
+                                       {"$u", captured.U},
+                                       {"$w", "std::uint32_t"},
+                                       {"$f", "float"}})
+        meanings[kind + n] = "as<" + type + ">(" + value + ")";
+    }
+    std::string code(rule.code);
+    if (code.starts_with("= ")) code = "put($0, " + code.substr(2) + ")";
+    for (std::size_t at = 0; (at = code.find('$', at)) != code.npos;) {
+      const auto found = std::ranges::find_if(  // longer ones come first
+          meanings, [&](const auto& meaning) { return code.compare(at, meaning.first.size(), meaning.first) == 0; });
+      if (found == meanings.end()) return {};
+      code.replace(at, found->first.size(), found->second), at += found->second.size();
     }
     return code;
   }

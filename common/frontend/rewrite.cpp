@@ -14,6 +14,7 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "common/frontend/declarations.hpp"
 #include "common/frontend/ptx.hpp"
@@ -26,238 +27,170 @@ class Rewriter : Declarations {
  public:
   using Declarations::Declarations;
   std::string run() {
-    std::string out;
-    while (at_ < tokens_.size()) out += next();
-    return out;
+    for (const Token& line : directives_) {
+      const std::string included = include_of(line.text);
+      if (const std::string instead = refused_header(included); !instead.empty() && !is_foreign(line))
+        refuse(line, ": " + included + ": " + instead);
+    }
+    return text(0, tokens_.size());
   }
   const std::vector<std::string>& unread() const { return unread_; }
 
  private:
+  void refuse(const Token& at, const std::string& what) { unread_.push_back(place(at) + what); }
   // Text of [from, to), itself rewritten. Line breaks stay, so that lines do.
   std::string text(Index from, Index to) {
     std::string out;
-    const Index keep = at_;
-    for (at_ = from; at_ < to;) out += next();
+    const Index keep = std::exchange(at_, from);
+    while (at_ < to) {
+      out += tokens_[at_].space;
+      out += next(at_++);
+    }
     at_ = keep;
     return out;
   }
   // The same on one line.
   std::string flat(Index from, Index to) {
-    std::string out;
-    for (const char c : text(from, to)) out += c == '\n' ? ' ' : c;
+    std::string out = text(from, to);
+    std::ranges::replace(out, '\n', ' ');
     return out;
   }
-  std::string next() {
-    const Index i = at_;
+  // What comes in place of the token at i, and of those behind it that at_ is moved over.
+  std::string next(Index i) {
     const Token& t = tokens_[i];
-    if (t.kind == Kind::space && t.text.starts_with("#") && !is_foreign(i)) {
-      const std::string included = include_of(t.text);
-      if (const std::string instead = refused_header(included); !instead.empty())
-        unread_.push_back(place(i) + ": " + included + ": " + instead);
-    }
-    if (t.kind == Kind::space || is_foreign(i)) return tokens_[at_++].text;
-    if (t.is("static") && token(skip_space(i + 1)).is("__shared__")) {
-      ++at_;
-      return "";
-    }
-    if (t.is("__shared__")) return shared();
-    if (t.is("extern") && declares_shared(i)) return dynamic_shared();
-    if ((t.is("asm") || t.is("__asm__") || t.is("__asm")) && t.kind == Kind::word) return assembly();
-    if (t.is("__noinline__") && (before(i) == NONE || !tokens_[before(i)].is("("))) {
-      ++at_;
-      return "__attribute__((__noinline__))";
-    }
+    if (is_foreign(t)) return t.text;
+    if (t.is("__shared__")) return shared(i);
+    if (t.is("extern") && declares_shared(i)) return dynamic_shared(i);
+    if (t.is({"asm", "__asm__", "__asm"})) return assembly(i);
+    if (t.is("__noinline__") && !token(i - 1).is("(")) return "__attribute__((__noinline__))";
     for (const Refused& refused : REFUSED)
-      if (t.kind == Kind::word && t.is(refused.word) && !is_member(i))
-        unread_.push_back(place(i) + ": " + t.text + ": " + std::string(refused.instead));
-    if (t.is("cuda") && !has_cuda_ && !is_member(i) && token(skip_space(i + 1)).is("::"))
-      if (const std::string at = place(i) + ": cuda::"; unread_.empty() || !unread_.back().starts_with(at))
-        unread_.push_back(at + token(skip_space(skip_space(i + 1) + 1)).text + ": " + std::string(NO_LIBCUXX));
-    if (t.is("__syncthreads") && t.kind == Kind::word && !is_member(i) && token(skip_space(i + 1)).is("(")) {
-      ++at_;
+      if (t.is(refused.word) && !is_member(i)) refuse(t, ": " + t.text + ": " + std::string(refused.instead));
+    if (t.is("cuda") && !has_cuda_ && !is_member(i) && token(i + 1).is("::"))
+      if (const std::string at = place(t) + ": cuda::"; unread_.empty() || !unread_.back().starts_with(at))
+        refuse(t, ": cuda::" + token(i + 2).text + ": " + std::string(NO_LIBCUXX));
+    if (t.is("__syncthreads") && !is_member(i) && token(i + 1).is("("))
       return "::lab::plain::at_site(" + std::to_string(++sites_) + "), __syncthreads";
-    }
-    if (t.is("return") && in_kernel_[i] && token(skip_space(i + 1)).is(";")) {
-      ++at_;
-      return "return ::lab::plain::returns()";
-    }
-    if (t.is("__null") && i < launch_end_) {  // NULL, as a launch's argument: a variable of its type would be a number
-      ++at_;
-      return "nullptr";
-    }
+    if (t.is("return") && in_kernel_[i] && token(i + 1).is(";")) return "return ::lab::plain::returns()";
+    if (t.is("__null") && i < launch_end_)
+      return "nullptr";  // NULL, as a launch's argument: a variable of its type would be a number
     // The checker's memcpy says what it touches (cuda_runtime.h).
-    if (t.is("__builtin_memcpy") || t.is("__builtin_memmove") || t.is("__builtin_memset")) {
-      ++at_;
+    if (t.is({"__builtin_memcpy", "__builtin_memmove", "__builtin_memset"}))
       return t.text.substr(std::string_view("__builtin_").size());
-    }
-    if (t.is("reinterpret_cast") && structs_.contains(token(skip_space(skip_space(i + 1) + 1)).text)) {
-      ++at_;
-      return "::lab::plain::members_told";
-    }
-    if (t.is("cudaLaunchKernelEx") && t.kind == Kind::word) return launch_ex(i);
-    if (t.is("__global__")) {
-      ++at_;
-      return "";
-    }
-    if (t.is("__constant__")) {  // a section of their own, by which a store is known; g++ sees to one that is const
-      ++at_;
-      return is_const(i) ? "" : "__attribute__((section(\"lab_constant\")))";
-    }
-    if (t.is("__cluster_dims__")) {
-      at_ = closing(skip_space(i + 1)) + 1;
-      return "";
-    }
+    if (t.is("reinterpret_cast") && structs_.contains(token(i + 2).text)) return "::lab::plain::members_told";
+    if (t.is("cudaLaunchKernelEx")) return launch_ex(i);
+    if (t.is("__global__") || (t.is("static") && token(i + 1).is("__shared__"))) return "";
+    // A section of their own, by which a store is known; g++ sees to one that is const.
+    if (t.is("__constant__")) return is_const(i) ? "" : "__attribute__((section(\"lab_constant\")))";
+    if (t.is("__cluster_dims__")) return at_ = closing(i + 1) + 1, "";
     if (t.kind == Kind::word && !is_member(i))
       if (const Index chevron = launch_of(i); chevron != NONE) return launch(i, chevron);
     if (t.is("(") && !is_member(i))
-      if (const Index after = closing(i) + 1; token(skip_space(after)).is("<<<")) return launch(i, skip_space(after));
+      if (const Index after = closing(i) + 1; token(after).is("<<<")) return launch(i, after);
     // A kernel with __cluster_dims__ may be launched through a pointer, and its template's arguments may be in them.
     if (const auto kernel = kernel_bodies_.find(i); kernel != kernel_bodies_.end() && !cluster_dims_.empty()) {
       const auto cluster = cluster_dims_.find(kernel->second);
-      ++at_;
       return "{ if (::lab::plain::asked(dim3(" + (cluster == cluster_dims_.end() ? "1, 1, 1" : cluster->second) +
              "))) return; ";
     }
-    if (const auto members = members_before_.find(i); members != members_before_.end()) {
-      ++at_;
-      return members->second + t.text;
-    }
-    if (t.kind == Kind::word)
-      if (const auto renamed = at_file_scope_.find(t.text); renamed != at_file_scope_.end() && !is_member(i)) {
-        ++at_;
-        return renamed->second;
-      }
-    return tokens_[at_++].text;
+    if (const auto members = members_before_.find(i); members != members_before_.end()) return members->second + t.text;
+    const auto renamed = at_file_scope_.find(t.text);
+    return renamed == at_file_scope_.end() || is_member(i) ? t.text : renamed->second;
   }
 
   // Whether the declaration that has a __constant__ at i says that its variable is const.
   bool is_const(Index i) const {
-    const auto says = [&](Index k) { return tokens_[k].is("const") || tokens_[k].is("constexpr"); };
-    const auto ends = [&](Index k) {
-      return tokens_[k].is(";") || tokens_[k].is("{") || tokens_[k].is("}") || tokens_[k].is("=");
-    };
-    for (Index k = i; k-- > 0 && !ends(k);)
-      if (says(k)) return true;
-    for (Index k = i; k < tokens_.size() && !ends(k); ++k)
-      if (says(k)) return true;
-    return false;
+    const auto ends = [&](Index k) { return token(k).kind == Kind::end || token(k).is({";", "{", "}", "="}); };
+    Index from = i, to = i;
+    while (!ends(from - 1)) --from;
+    while (!ends(to)) ++to;
+    return std::any_of(tokens_.begin() + std::ptrdiff_t(from), tokens_.begin() + std::ptrdiff_t(to),
+                       [](const Token& t) {
+                         return t.is({"const", "constexpr"});
+                       });
   }
 
   // --- launches --------------------------------------------------------------------------------------------------------
   // From a name with its templates' arguments and members to a <<<; NONE if it does not come to one.
   Index launch_of(Index i) const {
-    Index at = i + 1;
-    for (;;) {
-      const Index s = skip_space(at);
-      const Token& t = token(s);
-      if (t.is("<<<")) return s;
-      if (t.is("::") || t.is(".") || t.is("->")) {
-        at = skip_space(s + 1) + 1;
-        if (token(at - 1).kind != Kind::word) return NONE;
-      } else if (t.is("[")) {
-        at = closing(s) + 1;
-      } else if (t.is("<")) {
-        at = after_template(s);
-        if (at == NONE) return NONE;
-      } else {
-        return NONE;
-      }
+    for (Index at = i + 1; at != NONE;) {
+      const Token& t = token(at);
+      if (t.is("<<<")) return at;
+      if (t.is({"::", ".", "->"}) && token(at + 1).kind == Kind::word)
+        at += 2;
+      else if (t.is("["))
+        at = closing(at) + 1;
+      else
+        at = t.is("<") ? after_template(at) : NONE;
     }
+    return NONE;
   }
   std::string launch(Index from, Index chevron) {
-    Index close = chevron + 1;
-    for (int depth = 0; close < tokens_.size(); ++close) {
-      if (tokens_[close].is("(") || tokens_[close].is("[") || tokens_[close].is("{")) ++depth;
-      if (tokens_[close].is(")") || tokens_[close].is("]") || tokens_[close].is("}")) --depth;
-      if (depth == 0 && tokens_[close].is(">>>")) break;
-    }
-    if (in_kernel_[from]) unread_.push_back(place(from) + ": a launch in a kernel: launch it from the host");
-    const Index open = skip_space(close + 1);
+    const Index close = find(chevron + 1, tokens_.size(), ">>>"), open = close + 1;
+    if (in_kernel_[from]) refuse(tokens_[from], ": a launch in a kernel: launch it from the host");
     if (!token(open).is("(")) {
-      unread_.push_back(place(from) + ": a launch whose >>> no ( follows");
-      at_ = close + 1;
-      return "";
+      refuse(tokens_[from], ": a launch whose >>> no ( follows");
+      return at_ = open, "";
     }
-    std::string kernel;
-    for (Index i = from; i < chevron; ++i) kernel += tokens_[i].kind == Kind::space ? " " : tokens_[i].text;
-    while (!kernel.empty() && kernel.back() == ' ') kernel.pop_back();
+    const std::string kernel = spelt(from, chevron);
     std::string name;  // in a string literal
     for (const char c : kernel) name += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
     std::string out = "::lab::plain::Launch(::lab::plain::instance(\"" + name + "\", __PRETTY_FUNCTION__), ";
     out += cluster_dims_.empty() ? "dim3(1, 1, 1)" : "dim3(0, 0, 0)";  // 0: the kernel is asked
-    out += ", " + text(chevron + 1, close) + ").run([&](const auto&... lab_a) { " + kernel + "(lab_a...); }, ";
-    out += "[&]<class... LabA>(::lab::plain::Types<LabA...> lab_t) -> const void* { ";
+    out += ", " + text(chevron + 1, close) + token(close).space + ").run([&](const auto&... lab_a) { " + kernel;
+    out += "(lab_a...); }, [&]<class... LabA>(::lab::plain::Types<LabA...> lab_t) -> const void* { ";
     for (const std::string how : {"::lab::plain::address_of_one", "::lab::plain::address_of_instance"})
       out += "if constexpr (requires { " + how + "(lab_t, " + kernel + "); }) return " + how + "(lab_t, " + kernel +
              "); else ";
-    out += "return nullptr; }";
-    const bool empty = token(skip_space(open + 1)).is(")");
     at_ = open + 1, launch_end_ = closing(open);
-    return out + (empty ? "" : ", ") + lines_of(close, open);
+    return out + "return nullptr; }" + (token(at_).is(")") ? "" : ", ") + lines_of(close, at_);
   }
   // cudaLaunchKernelEx(&config, attention<D>, ...)
   std::string launch_ex(Index i) {
-    const Index open = skip_space(i + 1);
-    Index comma = open + 1;  // behind the configuration
-    while (comma < tokens_.size() && !tokens_[comma].is(","))
-      comma =
-          tokens_[comma].is("(") || tokens_[comma].is("{") || tokens_[comma].is("[") ? closing(comma) + 1 : comma + 1;
+    const Index close = closing(i + 1), comma = find(i + 2, close, ",");  // behind the configuration
     Index end = comma + 1;
-    while (end < closing(open) && !tokens_[end].is(",")) {
+    while (end < close && !tokens_[end].is(",")) {
       const Index after = tokens_[end].is("<") ? after_template(end) : NONE;
       end = after == NONE ? end + 1 : after;
     }
     std::string name;
-    for (Index k = comma + 1; k < end; ++k)
-      if (tokens_[k].kind != Kind::space) name += tokens_[k].text;
-    at_ = open + 1;
+    for (Index k = comma + 1; k < end; ++k) name += tokens_[k].text;
+    at_ = i + 2;
     return "::lab::plain::launch_ex(::lab::plain::instance(\"" + name + "\", __PRETTY_FUNCTION__), ";
   }
 
   // --- shared memory -----------------------------------------------------------------------------------------------------
   // __shared__ int a, b[4];  ->  struct lab_s7 { int a; }; auto& a = lab::plain::shared_variable<...>("a"); ...
-  std::string shared() {
-    const Index begin = at_;
-    Index end = begin;  // the ;
-    while (end < tokens_.size() && !tokens_[end].is(";"))
-      end = tokens_[end].is("{") || tokens_[end].is("(") || tokens_[end].is("[") ? closing(end) + 1 : end + 1;
+  std::string shared(Index begin) {
+    const Index end = find(begin, tokens_.size(), ";");
     std::vector<std::pair<Index, Index>> declarators;  // [from, to)
     Index specifiers_end = NONE;
     std::vector<Index> names;
     Index from = NONE, name = NONE;
     for (Index i = begin + 1; i <= end; ++i) {
-      const Token& t = tokens_[i];
-      if (t.is("<") && from == NONE)
-        if (const Index after = after_template(i); after != NONE) {
-          i = after - 1;
-          continue;
-        }
-      if (t.is("(") || t.is("{")) {
+      const Token& t = token(i);
+      if (const Index after = t.is("<") && from == NONE ? after_template(i) : NONE; after != NONE) {
+        i = after - 1;
+        continue;
+      }
+      if (t.is({"(", "{"})) {
         i = closing(i);
         continue;
       }
-      if (t.kind == Kind::word && !t.is("static") && !t.is("volatile") && !t.is("const")) name = i;
-      if (!t.is("[") && !t.is(",") && !t.is(";") && !t.is("=")) continue;
+      if (t.kind == Kind::word && !t.is({"static", "volatile", "const"})) name = i;
+      if (!t.is({"[", ",", ";", "="})) continue;
       if (name == NONE) break;
       if (specifiers_end == NONE) {
         specifiers_end = name;
-        for (Index b = before(specifiers_end); b != NONE && (tokens_[b].is("*") || tokens_[b].is("&"));
-             b = before(specifiers_end))
-          specifiers_end = b;
+        while (token(specifiers_end - 1).is({"*", "&"})) --specifiers_end;
         from = specifiers_end;
       }
       names.push_back(name);
-      Index stop = i;
-      while (stop < end && !tokens_[stop].is(","))
-        stop = tokens_[stop].is("[") || tokens_[stop].is("{") || tokens_[stop].is("(") ? closing(stop) + 1 : stop + 1;
+      const Index stop = find(i, end, ",");
       declarators.emplace_back(from, stop);
       from = stop + 1, i = stop, name = NONE;
     }
-    if (declarators.empty()) {
-      unread_.push_back(place(begin) + ": this __shared__ declaration");
-      at_ = end;
-      return "";
-    }
+    at_ = end;
+    if (declarators.empty()) return refuse(tokens_[begin], ": this __shared__ declaration"), "";
     std::string specifiers;
     for (Index i = begin + 1; i < specifiers_end; ++i)
       if (!tokens_[i].is("static")) specifiers += flat(i, i + 1);
@@ -265,9 +198,10 @@ class Rewriter : Declarations {
     std::string out = local ? "" : " ";
     for (std::size_t k = 0; k < declarators.size(); ++k) {
       const std::string type = "lab_s" + std::to_string(number_++), id = tokens_[names[k]].text;
-      Index stop = declarators[k].first;  // initialisers are not CUDA
-      while (stop < declarators[k].second && !tokens_[stop].is("=")) ++stop;
-      out += "struct " + type + " { " + specifiers + " " + flat(declarators[k].first, stop) + "; }; ";
+      const auto [first, stop] = declarators[k];
+      Index initialiser = first;  // is not CUDA
+      while (initialiser < stop && !tokens_[initialiser].is("=")) ++initialiser;
+      out += "struct " + type + " { " + specifiers + " " + flat(first, initialiser) + "; }; ";
       const std::string access =
           "::lab::plain::shared_variable<" + type + ", decltype(" + type + "::" + id + ")>(\"" + id + "\")";
       if (local)
@@ -282,7 +216,7 @@ class Rewriter : Declarations {
 
   // Whether the declaration at i has a __shared__: before its type, or behind it.
   bool declares_shared(Index i) const {
-    for (; i < tokens_.size() && !tokens_[i].is(";") && !tokens_[i].is("{"); ++i) {
+    for (; i < tokens_.size() && !tokens_[i].is({";", "{"}); ++i) {
       if (tokens_[i].is("__shared__")) return true;
       if (tokens_[i].is("(")) i = closing(i);
     }
@@ -290,24 +224,21 @@ class Rewriter : Declarations {
   }
 
   // extern __shared__ T name[];
-  std::string dynamic_shared() {
-    const Index begin = at_;
-    Index end = begin;
-    while (end < tokens_.size() && !tokens_[end].is(";")) ++end;
+  std::string dynamic_shared(Index begin) {
+    const Index end = find(begin, tokens_.size(), ";");
     Index bracket = begin;
     while (bracket < end && !tokens_[bracket].is("["))
       bracket = tokens_[bracket].is("(") ? closing(bracket) + 1 : bracket + 1;
-    const Index name = before(bracket);
+    const Index name = bracket - 1;
     std::string type;
     for (Index i = begin + 1; i < name; ++i) {
       if (tokens_[i].is("__shared__")) continue;
-      if (tokens_[i].is("alignas") || tokens_[i].is("__align__") || tokens_[i].is("__attribute__")) {
-        i = closing(skip_space(i + 1));  // the block's memory begins on a multiple of 1024
-        continue;
-      }
-      type += flat(i, i + 1);
+      if (tokens_[i].is({"alignas", "__align__", "__attribute__"}))
+        i = closing(i + 1);  // the block's memory begins on a multiple of 1024
+      else
+        type += flat(i, i + 1);
     }
-    const std::string id = tokens_[name].text, tail = flat(skip_space(closing(bracket) + 1), end);
+    const std::string id = tokens_[name].text, tail = flat(closing(bracket) + 1, end);
     at_ = end;
     const auto reference = [&](const std::string& to) {
       return bracket == end ? type + "& " + to : type + " (&" + to + ")[]" + tail;
@@ -320,46 +251,33 @@ class Rewriter : Declarations {
   }
 
   // --- assembly ------------------------------------------------------------------------------------------------------------
-  std::string assembly() {
-    const Index begin = at_;
-    Index open = skip_space(begin + 1);
-    while (token(open).is("volatile") || token(open).is("__volatile__") || token(open).is("goto"))
-      open = skip_space(open + 1);
+  std::string assembly(Index begin) {
+    Index open = begin + 1;
+    while (token(open).is({"volatile", "__volatile__", "goto"})) ++open;
     const Index close = closing(open);
     AsmStatement statement;
     int section = 0;
-    Index i = skip_space(open + 1);
-    while (i < close) {
+    for (Index i = open + 1; i < close;) {
       const Token& t = tokens_[i];
-      if (t.is(":") || t.is("::")) {
-        section += t.is("::") ? 2 : 1;
-        i = skip_space(i + 1);
-      } else if (section == 0) {
-        if (t.kind == Kind::string) statement.ptx += literal_value(t.text);
-        i = skip_space(i + 1);
-      } else if (section > 2) {
-        i = skip_space(i + 1);
-      } else if (t.is(",")) {
-        i = skip_space(i + 1);
+      if (t.is({":", "::"})) {
+        section += int(t.text.size()), ++i;
+      } else if (section == 0 || section > 2 || t.is(",")) {
+        if (section == 0 && t.kind == Kind::string) statement.ptx += literal_value(t.text);
+        ++i;
       } else {
         AsmOperand operand;
-        if (t.is("[")) {
-          operand.symbol = tokens_[skip_space(i + 1)].text;
-          i = skip_space(closing(i) + 1);
-        }
+        if (t.is("[")) operand.symbol = token(i + 1).text, i = closing(i) + 1;
         operand.constraint = literal_value(token(i).text);
-        const Index from = skip_space(i + 1);
-        operand.expression = flat(from + 1, closing(from));
+        operand.expression = flat(i + 2, closing(i + 1));
         statement.operands.push_back(std::move(operand));
-        i = skip_space(closing(from) + 1);
+        i = closing(i + 1) + 1;
       }
     }
     const Translation translated = translate(statement);
-    for (const std::string& instruction : translated.unread)
-      unread_.push_back(place(begin) + ": asm \"" + instruction + "\"");
+    for (const std::string& instruction : translated.unread) refuse(tokens_[begin], ": asm \"" + instruction + "\"");
     at_ = close + 1;
     return (statement.ptx.find_first_not_of(" \n\t") == std::string::npos ? "((void)0)" : translated.code) +
-           lines_of(begin, close + 1);
+           lines_of(begin, at_);
   }
 
   std::map<std::string, std::string> at_file_scope_;  // shared variables: what stands for their names

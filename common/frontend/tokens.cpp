@@ -19,7 +19,8 @@ class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
   Source read() {
-    while (at_ < text_.size()) token();
+    while (skip_space(), at_ < text_.size()) token();
+    emit(Kind::end, at_);
     return std::move(source_);
   }
 
@@ -27,24 +28,30 @@ class Reader {
   char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   void emit(Kind kind, std::size_t from) {
     const std::string_view text = text_.substr(from, at_ - from);
-    source_.tokens.push_back({kind, std::string(text), line_, file_});
+    source_.tokens.push_back({kind, std::string(text), line_, file_, std::move(space_)});
+    space_.clear();
     line_ += int(std::ranges::count(text, '\n'));
+  }
+  void skip_space() {
+    while (at_ < text_.size()) {
+      const std::size_t from = at_;
+      if (peek() == '#' && (from == 0 || text_[from - 1] == '\n')) {
+        directive();
+      } else if (peek() == '/' && (peek(1) == '/' || peek(1) == '*')) {  // a file that is not preprocessed
+        const bool line = peek(1) == '/';
+        const std::size_t end = text_.find(line ? "\n" : "*/", at_ + 2);
+        at_ = end == text_.npos ? text_.size() : end + (line ? 0 : 2);
+      } else {
+        while (std::isspace(static_cast<unsigned char>(peek()))) ++at_;
+        if (at_ == from) return;
+      }
+      const std::string_view skipped = text_.substr(from, at_ - from);
+      space_ += skipped, line_ += int(std::ranges::count(skipped, '\n'));
+    }
   }
   void token() {
     const std::size_t from = at_;
     const char c = peek();
-    if (c == '#' && (from == 0 || text_[from - 1] == '\n')) return directive();
-    if (c == '/' && (peek(1) == '/' || peek(1) == '*')) {  // a file that is not preprocessed
-      const bool line = peek(1) == '/';
-      const std::size_t end = text_.find(line ? "\n" : "*/", at_ + 2);
-      at_ = end == text_.npos ? text_.size() : end + (line ? 0 : 2);
-      return emit(Kind::space, from);
-    }
-    if (std::isspace(static_cast<unsigned char>(c))) {
-      do ++at_;
-      while (std::isspace(static_cast<unsigned char>(peek())) && text_[at_ - 1] != '\n');
-      return emit(Kind::space, from);
-    }
     std::size_t prefix = 0;  // of a string or a character
     while (prefix < 3 && in_word(peek(prefix))) ++prefix;
     if (const char quote = peek(prefix); (quote == '"' || quote == '\'') && is_prefix(text_.substr(at_, prefix)))
@@ -94,7 +101,7 @@ class Reader {
     const std::size_t from = at_;
     while (at_ < text_.size() && peek() != '\n') ++at_;
     const std::string words(text_.substr(from, at_ - from));
-    emit(Kind::space, from);
+    source_.directives.push_back({Kind::directive, words, line_, file_, ""});
     char* rest = nullptr;
     const long line = std::strtol(words.c_str() + 1, &rest, 10);
     const auto open = words.find('"'), close = words.rfind('"');
@@ -109,33 +116,28 @@ class Reader {
   std::string_view text_;
   std::size_t at_ = 0;
   int line_ = 1, file_ = 0;
+  std::string space_;
   Source source_;
 };
 
 // kernel << <grid, block>> >(...): as some editors lay it out, and nvcc takes it.
 void join_chevrons(std::vector<Token>& tokens) {
-  const auto after = [&](std::size_t i) {
-    do ++i;
-    while (i < tokens.size() && tokens[i].kind == Kind::space);
-    return i;
-  };
   const auto is = [&](std::size_t i, std::string_view what) { return i < tokens.size() && tokens[i].is(what); };
-  const auto join = [&](std::size_t from, std::size_t to, const char* chevron) {
-    for (std::size_t i = from; i < to; ++i)
-      if (tokens[i].kind != Kind::space) tokens[i].kind = Kind::space, tokens[i].text = "";
-    tokens[to].text = chevron;
+  const auto join = [&](std::size_t at, std::size_t count, const char* chevron) {
+    tokens[at].text = chevron;
+    for (std::size_t i = at + 1; i < at + count; ++i) tokens[at + count].space.insert(0, tokens[i].space);
+    tokens.erase(tokens.begin() + std::ptrdiff_t(at + 1), tokens.begin() + std::ptrdiff_t(at + count));
   };
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i].is("<<") && is(after(i), "<")) join(i, after(i), "<<<");
-    if (tokens[i].is("<") && is(after(i), "<") && is(after(after(i)), "<")) join(i, after(after(i)), "<<<");
-    if (!tokens[i].is("<<<")) continue;
+    if (is(i, "<<") && is(i + 1, "<")) join(i, 2, "<<<");
+    if (is(i, "<") && is(i + 1, "<") && is(i + 2, "<")) join(i, 3, "<<<");
+    if (!is(i, "<<<")) continue;
     int depth = 0;
-    for (std::size_t end = i + 1; end < tokens.size() && !is(end, ">>>") && !is(end, ";"); ++end) {
-      depth += is(end, "(") || is(end, "[") || is(end, "{");
-      depth -= is(end, ")") || is(end, "]") || is(end, "}");
-      const std::size_t second = after(end), third = after(second);
-      if (depth > 0 || !is(end, ">") || !is(second, ">") || !is(third, ">")) continue;
-      join(end, third, ">>>");
+    for (std::size_t end = i + 1; end < tokens.size() && !tokens[end].is({">>>", ";"}); ++end) {
+      depth += tokens[end].is({"(", "[", "{"});
+      depth -= tokens[end].is({")", "]", "}"});
+      if (depth > 0 || !is(end, ">") || !is(end + 1, ">") || !is(end + 2, ">")) continue;
+      join(end, 3, ">>>");
       break;
     }
   }

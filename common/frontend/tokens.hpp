@@ -1,23 +1,30 @@
 // C++ text as tokens: enough of the language to find what g++ cannot read in a CUDA file.
 #pragma once
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace lab::frontend {
 
-enum class Kind { word, number, string, punctuation, space };
+enum class Kind { word, number, string, punctuation, directive, end };
 
 struct Token {
-  Kind kind;
-  std::string text;  // of `space`, everything between two tokens: line breaks and preprocessor lines, too
-  int line = 0;      // in `file`
-  int file = 0;      // of `Source::files`
-  bool is(std::string_view what) const { return kind != Kind::space && text == what; }
+  Kind kind{};
+  std::string text;
+  int line = 0, file = 0;  // in which of `Source::files` it stands
+  std::string space;       // before it: blanks, comments, preprocessor lines
+  bool is(std::string_view what) const { return text == what; }
+  bool is(std::initializer_list<std::string_view> any) const {
+    for (const std::string_view what : any)
+      if (text == what) return true;
+    return false;
+  }
 };
 
 struct Source {
-  std::vector<Token> tokens;
+  std::vector<Token> tokens;      // the last is the end
+  std::vector<Token> directives;  // preprocessor lines, once more
   std::vector<std::string> files;
 };
 
