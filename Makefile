@@ -133,7 +133,7 @@ kernel_tests := $(filter-out $(host_tests) $(apart),$(wildcard checks/tests/test
 UNIT_OBJ := $(call object,kernel_tests $(apart)) $(CORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(call object,host_tests) $(MORE_OBJ))
 # Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; where calls or arithmetic take the time, they are optimised.
 LINES := $(if $(SANITIZE),-g1,-g0)
-$(B)/obj/%: OPTIMISE = $(if $(SANITIZE),$(if $(findstring emulator,$@),-O1,-O0),-O1) $(LINES)
+$(B)/obj/%: OPTIMISE = $(if $(SANITIZE),$(if $(findstring emulator,$@),-O1,-O0),$(if $(findstring emulator,$@),,-O1)) $(LINES)
 $(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
 $(B)/obj/checks/tests/% $(call object,host_tests kernel_tests checks/runner/main): OPTIMISE = -O$(if $(findstring host,$@)$(findstring arithmetic,$@),1,0) -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)

@@ -69,10 +69,14 @@ LAB_WIDE void softmax_times_v(const Head& head, std::vector<double>& scores, dou
   for (const double s : scores) largest = std::max(largest, s);
   double sum = 0;
   for (double& s : scores) sum += s = std::exp(s - largest);
-  for (int n = 0; n < keys; ++n) {
-    const double* v = head.v_row(n);
-    for (int c = 0; c < head.D; ++c) out[c] += scores[n] * v[c];
+  int n = 0;
+  for (; n + 4 <= keys; n += 4) {  // in the order of the keys, and `out` is loaded and stored once for four of them
+    const double *const s = &scores[n], *const v0 = head.v_row(n), *const v1 = head.v_row(n + 1);
+    const double *const v2 = head.v_row(n + 2), *const v3 = head.v_row(n + 3);
+    for (int c = 0; c < head.D; ++c) out[c] = out[c] + s[0] * v0[c] + s[1] * v1[c] + s[2] * v2[c] + s[3] * v3[c];
   }
+  for (; n < keys; ++n)
+    for (int c = 0; c < head.D; ++c) out[c] += scores[n] * head.v_row(n)[c];
   for (int c = 0; c < head.D; ++c) out[c] /= sum;
 }
 
