@@ -163,7 +163,7 @@ refuse "takes no bug=" $MAKE stage=v2b backend=cpu bug=warp7_nan profile
 for jobs in abc 0 99999; do refuse "must be a whole number from 1 to 9999" $MAKE JOBS=$jobs stage=v1 backend=cpu test; done
 refuse "which stage" $MAKE backend=cpu run
 refuse "which stage" $MAKE backend=cpu trace
-refuse "from 0 to 63" $MAKE stage=v2d backend=cpu trace tile=64
+refuse "from 0 to 31" $MAKE stage=v2d backend=cpu trace tile=32
 refuse "v1_scalar has no tunables" $MAKE stage=v1 backend=cpu evolve
 refuse "minutes=0: must be a whole number from 1" $MAKE stage=v3b backend=cpu evolve minutes=0
 refuse "try needs n=NUMBER" $MAKE backend=cpu try
