@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
+#include <string_view>
 
 #include "checks/acceptance/backward_bound.hpp"
 #include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/launch.hpp"
+#include "checks/runner/commands.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -69,6 +72,13 @@ OrderOfBlocks order_of_blocks(const Subject& subject) {
   seen.lines += "\n" + claim + (hidden ? "no difference on this GPU" : held ? "held" : "RED, it is not so");
   if (!held) seen.red = {claim + "it is not so"};
   return seen;
+}
+
+int same_bits_command(std::span<char*> args) {
+  KeyValues(args, {});
+  const auto [lines, red] = order_of_blocks(subject());
+  std::printf("%s\n", lines.substr(1).c_str());
+  return red.empty() ? 0 : 1;
 }
 
 }  // namespace lab

@@ -10,6 +10,7 @@ static constexpr Command COMMANDS[] = {
     {"counts", counts_command, Pass::stage},
     {"validate", validate_command, Pass::forward},
     {"bits", bits_command, Pass::stage},
+    {"same-bits", same_bits_command, Pass::backward},
     {"plan", plan_command, Pass::stage, false},
 #ifdef LAB_GPU
     {"bench", bench_command, Pass::stage},

@@ -32,6 +32,7 @@ int counts_command(std::span<char*> args);     // exercises/counts.cpp
 int counters_command(std::span<char*> args);   // counters/counters.cpp
 int bits_command(std::span<char*> args);       // bits/bits.cpp
 int validate_command(std::span<char*> args);   // search/validate.cpp
+int same_bits_command(std::span<char*> args);  // acceptance/same_bits.cpp
 
 int drill_command(std::span<char*> args);         // exercises/drills/drill.cpp
 int order_command(std::span<char*> args);         // exercises/drills/drill.cpp
