@@ -5,9 +5,11 @@
 namespace lab::cpu {
 
 void RegisterWatch::reset(const void* stack, std::size_t bytes) {
+  constexpr std::size_t PAGE = 4096;  // stacks differ by less than a page: one watch serves any
+  const std::size_t registers = (bytes + PAGE - 1) / PAGE * PAGE / GRANULE;
   stack_ = static_cast<const std::byte*>(stack), bytes_ = bytes;
-  if (registers_.size() != bytes / GRANULE)
-    registers_ = decltype(registers_)(bytes / GRANULE);
+  if (registers_.size() != registers)
+    registers_ = decltype(registers_)(registers);
   else
     std::fill(registers_.begin() + std::ptrdiff_t(lowest_ever_), registers_.end(), Register{});
   lowest_ = lowest_ever_ = registers_.size();

@@ -33,6 +33,8 @@ struct WgmmaCall {
 class Warpgroups {
  public:
   explicit Warpgroups(Block& block) : block_(block) {}
+  ~Warpgroups();
+  Warpgroups(const Warpgroups&) = delete;
   void reset(std::uint64_t seed);
 
   // Called in the rendezvous of a warp, by its last lane.
