@@ -23,6 +23,19 @@ constexpr double FUZZED_COST = 1, WHOLE_FUZZED_COST = 3;
 constexpr std::size_t FEWEST_FUZZED = 2;
 constexpr Shape FEW_HEADS{1, 5, 130, 64, false};
 
+// `count` of `total`, ascending: one at random from each of `count` equal runs, so that they spread over
+// heads and batches; the last is always among them, and the first if there are two.
+std::vector<std::uint32_t> sample(std::uint32_t total, std::size_t count, std::uint64_t seed) {
+  count = std::min<std::size_t>(count, total);
+  std::mt19937_64 random(seed);
+  std::vector<std::uint32_t> chosen;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t from = total * i / count, to = total * (i + 1) / count;
+    chosen.push_back(std::uint32_t(i + 1 == count ? total - 1 : i == 0 ? 0 : from + random() % (to - from)));
+  }
+  return chosen;
+}
+
 Ran run_units(const Subject& subject, const Shape& shape, const Grid& grid, const std::vector<std::uint32_t>& units) {
   const Inputs in = make_inputs(Family::unit, shape, 1);
   Launching how;
@@ -41,17 +54,6 @@ bool units_are_independent(const Subject& subject, const Grid& alone) {
 }
 
 }  // namespace
-
-std::vector<std::uint32_t> sample(std::uint32_t total, std::size_t count, std::uint64_t seed) {
-  count = std::min<std::size_t>(count, total);
-  std::mt19937_64 random(seed);
-  std::vector<std::uint32_t> chosen;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t from = total * i / count, to = total * (i + 1) / count;
-    chosen.push_back(std::uint32_t(i + 1 == count ? total - 1 : i == 0 ? 0 : from + random() % (to - from)));
-  }
-  return chosen;
-}
 
 std::vector<std::uint32_t> Grid::blocks(const std::vector<std::uint32_t>& some) const {
   std::vector<std::uint32_t> first;

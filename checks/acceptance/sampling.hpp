@@ -26,9 +26,6 @@ Grid grid_of(const Subject& subject, const Shape& shape, int multiprocessors = 0
 // The cost of a unit: 1 is 64 rows at S=2048, D=64, which take 40 ms (v1) to 90 ms (v2b) of a core on the CPU.
 double unit_cost(const Shape& shape, const Grid& grid);
 
-// `count` of `total`, ascending: one at random from each of `count` equal runs, so that they spread over
-// heads and batches; the last is always among them, and the first if there are two.
-std::vector<std::uint32_t> sample(std::uint32_t total, std::size_t count, std::uint64_t seed);
 struct Sample {
   std::vector<std::uint32_t> checked, repeated;  // units, ascending; the second are some of the first
 };

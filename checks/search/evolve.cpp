@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr unsigned SECONDS = 120;  // of a validation on a GPU, which may hang; on the CPU a job's usual time
 
-// What a script prints. ^C ends this program too, as a call of system() would not.
+// The output of a script. ^C ends this program too, as a call of system() would not.
 std::string shell(const std::string& script) {
   std::fflush(nullptr);  // what was printed before stands before what the script prints
   std::FILE* const pipe = popen(script.c_str(), "re");

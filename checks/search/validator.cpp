@@ -7,7 +7,7 @@
 #include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/format.hpp"
-#include "checks/acceptance/sampling.hpp"
+#include "checks/acceptance/launch.hpp"
 #include "common/backend.hpp"
 
 namespace lab::search {
@@ -73,6 +73,20 @@ class Validator {
     if (!report.findings.empty()) throw Refused("memory", report.findings[0].text);
   }
 
+  // Rows spread over all heads, others each time; the last row of all is always one. (The acceptance's sample always takes
+  // the first, too: of its run no other row would ever be asked.)
+  std::vector<RowBlock> sample(const Shape& shape, std::size_t count) {
+    const std::size_t rows = shape.rows(), some = std::min(rows, count);
+    std::vector<RowBlock> chosen;
+    for (std::size_t i = 0; i < some; ++i) {
+      const std::size_t first = rows * i / some, size = rows * (i + 1) / some - first;
+      seed_ = seed_ * 6364136223846793005ull + 1442695040888963407ull;
+      const std::size_t row = i + 1 == some ? rows - 1 : first + std::size_t(seed_ >> 33) % size;
+      chosen.push_back({int(row / std::size_t(shape.S)), int(row % std::size_t(shape.S)), 1});
+    }
+    return chosen;
+  }
+
   // The guard of memory.
   Output fetched(const Posed& posed, const std::string& when) {
     std::vector<Output> outputs;
@@ -88,9 +102,7 @@ class Validator {
   Output judged(const Posed& posed, int count, const std::string& when) {
     const Shape& shape = posed.problem->shape;
     const Output out = fetched(posed, when);
-    std::vector<RowBlock> rows;  // spread over all heads, others each time
-    for (const std::uint32_t row : sample(std::uint32_t(shape.rows()), std::size_t(count), ++seed_))
-      rows.push_back({int(row) / shape.S, int(row) % shape.S, 1});
+    const std::vector<RowBlock> rows = sample(shape, std::size_t(count));
     Comparison compared;
     compare(shape, rows, out, oracle(candidate_, *posed.problem, rows)[0], compared);
     if (!compared.good()) {

@@ -49,7 +49,7 @@ TEST_CASE("tensor core: a tile is the dot products of its rows and columns, to t
     }
 }
 
-// What converts sixteen at once must know each of them as the definition does.
+// A conversion of sixteen at once must know each of them as the definition does.
 TEST_CASE("tensor core: each of the 65536 halves is converted exactly, with AVX2 and without") {
   for (const bool avx2 : {false, machine_has_avx2()}) {
     CAPTURE(avx2);

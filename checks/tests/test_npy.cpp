@@ -41,7 +41,7 @@ std::string dict(const std::string& shape, const std::string& descr = "'<f2'", c
 }
 const std::string GOOD = dict("(1, 2, 3, 4)");
 
-// What read_npy() says of these bytes: "" if it takes them, else one line without the file's name.
+// The answer of read_npy() to these bytes: "" if it takes them, else one line without the file's name.
 std::string complaint(const Folder& folder, const std::string& bytes) {
   folder.write("x.npy", bytes);
   const std::string line = complaint_of([&] {

@@ -18,7 +18,7 @@ constexpr int TILE = 8;  // columns of D in one mma_tile
 // Bits of a NaN: what D holds while a product may still write it.
 constexpr unsigned char IN_FLIGHT = 0xFF;
 
-// What watches a warp's registers. Touching their pages takes longer than many a launch: kept for the next one.
+// Watches of a warp's registers. Touching their pages takes longer than many a launch: kept for the next one.
 std::mutex watches_lock;
 std::vector<std::vector<RegisterWatch>> spare_watches;
 

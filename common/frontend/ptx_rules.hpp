@@ -5,8 +5,8 @@
 //   operands  r a register or number, v a vector in braces, a an address in brackets; * whatever else
 //   code      $0 operand 0; $T, $U the types; $t1, $u1, $w1, $f1 the value of operand 1 as one of these types, 32 bits, a
 //             float; $V0 references to a vector's elements; $U1, $F1 their values as an array of unsigned or float; $a1 an
-//             address; $o the word that was chosen first; $C the comparison; $? whether the name has .trans. What comes
-//             after a = is put into operand 0.
+//             address; $o the word that was chosen first; $C the comparison; $? whether the name has .trans.
+//             The value after a = is put into operand 0.
 #pragma once
 #include <string_view>
 

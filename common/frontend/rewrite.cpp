@@ -55,7 +55,7 @@ class Rewriter : Declarations {
     std::ranges::replace(out, '\n', ' ');
     return out;
   }
-  // What comes in place of the token at i, and of those behind it that at_ is moved over.
+  // The text in place of the token at i, and of those behind it that at_ is moved over.
   std::string next(Index i) {
     const Token& t = tokens_[i];
     if (is_foreign(t)) return t.text;
