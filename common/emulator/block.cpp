@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <mutex>
 #include <new>
 
 #include "common/emulator/cluster.hpp"
 #include "common/emulator/memory.hpp"
+#include "common/emulator/spare.hpp"
 #include "common/emulator/switch.hpp"
 #include "common/emulator/unwritten.hpp"
 #if defined(__SANITIZE_ADDRESS__)
@@ -35,9 +35,7 @@ constexpr std::size_t STACK_BYTES = 64 * 1024;
 constexpr std::size_t STACK_GUARD = 17 * 4096;
 constexpr std::size_t STACK_STRIDE = STACK_GUARD + STACK_BYTES;
 
-// Mapping and touching hundreds of stacks takes longer than many a launch: they are kept for the next one.
-std::mutex spare_lock;
-std::vector<Stacks> spare_stacks;
+Spare<Stacks> spare_stacks;
 
 }  // namespace
 
@@ -45,25 +43,16 @@ constinit thread_local Block* running_block = nullptr;
 constinit thread_local Block* observed_block = nullptr;
 constinit thread_local std::uintptr_t Attributed::copying = 0;
 
-Block::Block(const ExecOptions& options) : options_(options), checking_(options.check) {
+Block::Block(const ExecOptions& options) : options_(options), checking_(options.check), stacks_(spare_stacks.take()) {
   if (options.count) counting_ = std::make_unique<Counting>();
-  {
-    const std::lock_guard guard(spare_lock);
-    if (!spare_stacks.empty()) {
-      stacks_ = spare_stacks.back(), spare_stacks.pop_back();
-      return;
-    }
-  }
+  if (stacks_.memory) return;
   void* memory =
       mmap(nullptr, STACK_STRIDE * MAX_THREADS, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   stacks_.memory = static_cast<std::byte*>(memory);
 }
 
-Block::~Block() {
-  const std::lock_guard guard(spare_lock);
-  spare_stacks.push_back(stacks_);
-}
+Block::~Block() { spare_stacks.give(stacks_); }
 
 bool Block::owns_stack(const void* address) const {
   const auto* byte = static_cast<const std::byte*>(address);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <new>
 
+#include "common/emulator/spare.hpp"
 #include "common/joined.hpp"
 
 namespace lab::cpu {
@@ -28,9 +28,7 @@ std::string inside(const CarvedArray& array, std::size_t offset) {
   return array.name + indices;
 }
 
-// Touching an arena takes longer than many a launch: it is kept for the next one.
-std::mutex arena_lock;
-std::vector<std::byte*> spare_arenas;
+Spare<std::byte*> spare_arenas;
 
 std::size_t gap_after(std::size_t element, int pitch) {
   return (std::max<std::size_t>(16 * element * pitch, 512) + 127) / 128 * 128;
@@ -38,23 +36,14 @@ std::size_t gap_after(std::size_t element, int pitch) {
 
 }  // namespace
 
-SharedMemory::SharedMemory() {
-  {
-    const std::lock_guard guard(arena_lock);
-    if (!spare_arenas.empty()) {
-      arena_ = spare_arenas.back(), spare_arenas.pop_back();
-      return;
-    }
-  }
+SharedMemory::SharedMemory() : arena_(spare_arenas.take()) {
+  if (arena_) return;
   void* memory = mmap(nullptr, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   arena_ = static_cast<std::byte*>(memory);
 }
 
-SharedMemory::~SharedMemory() {
-  const std::lock_guard guard(arena_lock);
-  spare_arenas.push_back(arena_);
-}
+SharedMemory::~SharedMemory() { spare_arenas.give(arena_); }
 
 void SharedMemory::reset(std::size_t dynamic_bytes, bool gaps) {
   request_ = dynamic_bytes, gaps_ = gaps;

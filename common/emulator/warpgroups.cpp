@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <mutex>
 
 #include "common/emulator/block.hpp"
+#include "common/emulator/spare.hpp"
 #include "common/emulator/switch.hpp"
 #include "common/emulator/unwritten.hpp"
 #include "common/mma_layout.hpp"
@@ -18,16 +18,13 @@ constexpr int TILE = 8;  // columns of D in one mma_tile
 // Bits of a NaN: what D holds while a product may still write it.
 constexpr unsigned char IN_FLIGHT = 0xFF;
 
-// Watches of a warp's registers. Touching their pages takes longer than many a launch: kept for the next one.
-std::mutex watches_lock;
-std::vector<std::vector<RegisterWatch>> spare_watches;
+Spare<std::vector<RegisterWatch>> spare_watches;  // of a warp each
 
 }  // namespace
 
 Warpgroups::~Warpgroups() {
-  const std::lock_guard guard(watches_lock);
   for (WarpProducts& warp : warps_)
-    if (!warp.watch.empty()) spare_watches.push_back(std::move(warp.watch));
+    if (!warp.watch.empty()) spare_watches.give(std::move(warp.watch));
 }
 
 std::string spelt(std::uint64_t descriptor) {
@@ -231,10 +228,7 @@ void Warpgroups::start_watching(int warp) {
   if (watches(warp)) return;
   watched_ |= 1u << warp;
   WarpProducts& own = warps_[warp];
-  if (own.watch.empty()) {
-    const std::lock_guard guard(watches_lock);
-    if (!spare_watches.empty()) own.watch = std::move(spare_watches.back()), spare_watches.pop_back();
-  }
+  if (own.watch.empty()) own.watch = spare_watches.take();
   own.watch.resize(LANES);
   for (int lane = 0; lane < LANES; ++lane) {
     const Fiber& fiber = block_.fiber(warp * LANES + lane);
