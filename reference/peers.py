@@ -6,8 +6,9 @@ KERNEL.so: libraries of stages (build/gpu/STAGE/fixed/kernel.so), of one pass. P
 their wheels are there FlashAttention-3 (fa3-fwd, bf16 alone, forward), FlashAttention-4 (flash-attn-4 and nvidia-cutlass-dsl), forward
 FlashInfer's fa3 and TensorRT-LLM's fmha_v2 (flashinfer-python, which needs nvcc), backward FlashAttention-4's deterministic form.
 Inputs are N(0,1), q and k times the amplitude, in two to four sets that rotate; peers with another layout or type get theirs converted
-before the clock runs. In each round a program first runs for 150 ms, then a CUDA graph of its calls is timed for 20 ms, or for a second
-where a call takes more than one millisecond; the next program does the same. A ratio divides times of one round. A program whose results are wrong, before or after timing, is not timed.
+before the clock runs. In each round a program first runs for half a second, then a CUDA graph of its calls is timed for 100 ms, or for a
+second where a call takes more than one millisecond; the next program does the same, in every other round in the opposite order. A ratio
+divides times of one round. A program whose results are wrong, before or after timing, is not timed.
 FILE has a row for each program, shape and round. No PyTorch or no GPU: one line, exit status 2; probe=1 only looks.
 """
 import ctypes
@@ -26,9 +27,9 @@ ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,cau
 LONG = ["4,16,8192,64", "4,16,8192,64,causal", "4,16,8192,128", "4,16,8192,128,causal"]
 SWEEP = [f"{heads // 8},8,{S},{D}{causal}" for D in (64, 128) for causal in ("", ",causal") for heads in (8, 16, 32, 64, 128)
          for S in (128 << i for i in range(8))]
-WARM_US, GRAPH_US, MOST_CALLS, SLOWEST_US = 150e3, 2e3, 200, 2e6
+WARM_US, GRAPH_US, MOST_CALLS, SLOWEST_US = 500e3, 2e3, 200, 2e6
 # A call of over a millisecond is timed for a second: where the power limit sets the clock, samples of 20 ms differ by 10 % with their place in the round.
-LONG_CALL_US, TIMED_US, LONG_TIMED_US = 1e3, 20e3, 1e6
+LONG_CALL_US, TIMED_US, LONG_TIMED_US = 1e3, 100e3, 1e6
 TOLERANCE = {False: 5e-3, True: 2e-2}  # of an output, of a gradient: a wrong one is off by 0.1 and more
 
 
@@ -330,7 +331,7 @@ def main():
     driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True).stdout.split()
     where = f"{gpu}, driver {(driver or ['unknown'])[0]}, CUDA {torch.version.cuda}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {date}"
     command = " ".join(["peers.py", *(x for x in sys.argv[1:] if "=" in x and not x.startswith("out="))])
-    rows = [f"# {where}; {command}: us of a call in a CUDA graph, after 150 ms of the same, programs in turns\n",
+    rows = [f"# {where}; {command}: us of a call in a CUDA graph, after {WARM_US / 1e3:.0f} ms of the same, programs in turns\n",
             "date,gpu,program,shape,round,us,MHz,W\n"]
     torch.manual_seed(1)
     print(where, "a lead is the fastest peer's time over the program's: median (least to most) of the rounds", sep="\n", flush=True)
@@ -356,7 +357,8 @@ def main():
                     print(f"peers: {name} on {word} is not timed: {(str(e) or type(e).__name__).splitlines()[0]}", file=sys.stderr)
                     torch.cuda.synchronize()
             for i in range(rounds):
-                for t in timed[i % max(len(timed), 1):] + timed[:i % max(len(timed), 1)]:
+                turn = timed[i % max(len(timed), 1):] + timed[:i % max(len(timed), 1)]
+                for t in reversed(turn) if i % 2 else turn:  # so that none always follows the same one
                     us, mhz, watts = t.sample()
                     rows.append(f"{date},{gpu},{t.name},{word.replace(',', ' ')},{i + 1},{us:.3f},{mhz:.0f},{watts:.0f}\n")
         print(table(word, timed, (2.5 if BACKWARD else 1) * 4 * B * H * S * S * D * (0.5 if causal else 1)), flush=True)

@@ -32,7 +32,7 @@ def road_times(p):
         p.text(left - 0.25, y + 0.135, f"{small[stage]:.0f} µs", 11, "end", bold=True)
         p.text(left + 1.25, y + 0.135, words[stage], 10.5)
         p.text(7.7, y + 0.135, f"{large[stage] / 1000:.1f} ms", 10.5, "end")
-    p.text(0.1, 3.88, f"Time per call, {len(words) - 1} stages of the main road, and v3j; one run on an H200, 2026-11-28.", 7.5)
+    p.text(0.1, 3.88, f"Time per call, {len(words) - 1} stages of the main road, and v3j; one run on an H200, 2026-11-29.", 7.5)
 
 
 @figure("two-tiles", 3.4)
