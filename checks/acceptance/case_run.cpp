@@ -164,11 +164,9 @@ class CaseRun {
   std::vector<std::size_t> repeats() const {
     const std::size_t count = runs().size() - 1;
     if (!can_schedule() || !own_runs_.empty()) return {1};
-    std::vector<std::size_t> some = {1 + number_ % count, 1 + (number_ + 2) % count};
+    std::vector<std::size_t> some = {1 + number_ % count};  // another one for each case
     if (subject_.backward ? options_.full : all_runs(result_.test, options_))
       some.resize(count), std::iota(some.begin(), some.end(), 1u);
-    else if (subject_.backward || result_.test.group == Group::instances)
-      some.resize(1);
     return some;
   }
 

@@ -16,7 +16,9 @@ namespace {
 // A case's budget unless full=1, in units of unit_cost: the mission shape runs whole on the notes' inputs.
 constexpr double NOTES_COST = 17, CHECKED_COST = 4;  // the launch that the oracle checks
 constexpr double REPEATED_COST = 0.5;                // each later one, compared bit by bit
-constexpr std::size_t FEWEST_CHECKED = 4, FEWEST_REPEATED = 1;
+// Two blocks of LARGE_ROWS and more have as many rows as four smaller ones.
+constexpr std::size_t FEWEST_CHECKED = 4, FEWEST_LARGE = 2, FEWEST_REPEATED = 1;
+constexpr std::size_t LARGE_ROWS = 128;
 // Fuzz poses many problems, each of few blocks. One that a launcher answers by the number of multiprocessors runs whole if that costs
 // no more than this, for then it runs once more, with few of them.
 constexpr double FUZZED_COST = 1, WHOLE_FUZZED_COST = 3;
@@ -105,8 +107,9 @@ Sample sample_of(const Subject& subject, const Case& test, const Grid& grid, con
   }
   // Climbing rows are of three kinds, and each tile has all of them: the fewest tiles will do.
   if (test.family == Family::climbing) cost = 0;
-  s.checked = options.full || whole ? sample(grid.units, grid.units, test.seed)
-                                    : some_of(grid.units, cost, options.first ? FEWEST_FUZZED : FEWEST_CHECKED);
+  const bool large = std::size_t(test.shape.rows()) >= LARGE_ROWS * grid.units;
+  const std::size_t fewest = options.first ? FEWEST_FUZZED : large ? FEWEST_LARGE : FEWEST_CHECKED;
+  s.checked = options.full || whole ? sample(grid.units, grid.units, test.seed) : some_of(grid.units, cost, fewest);
   s.repeated = s.checked;
   if (whole) return s;
   // Even full=1 repeats a sample only, a larger one: all schedules on all rows would take an hour.
@@ -135,9 +138,9 @@ std::vector<std::uint32_t> units_of_last_head(const Subject& subject, const Grid
 
 // Of five repeats the random schedule takes about as long as three.
 double case_cost(const Subject& subject, const Case& test, const AcceptanceOptions& options) {
-  if (subject.backward) return double(test.shape.rows()) * test.shape.S * test.shape.D;
+  if (subject.backward) return double(test.shape.rows()) * test.shape.S * test.shape.D * (test.shape.causal ? 0.5 : 1);
   const Grid grid = grid_of(subject, test.shape, test.multiprocessors);
-  const double repeats = all_runs(test, options) ? 7 : test.group == Group::instances ? 1 : 3;
+  const double repeats = all_runs(test, options) ? 7 : 1.5;
   if (test.group == Group::far) return 2 * unit_cost(test.shape, grid);
   const Sample s = sample_of(subject, test, grid, options);
   return (double(s.checked.size()) + repeats * double(s.repeated.size())) * unit_cost(test.shape, grid);

@@ -1,0 +1,2 @@
+// In front of every kernel that is not instrumented, precompiled.
+#include "common/cpu/plain_cuda.h"
