@@ -151,26 +151,26 @@ $(B)/unit: $(UNIT_OBJ) ; @$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 # --- kernels ---
 # fixed and checked are a stage's kernel.cu. A bug's is patched, and its #line directives name lines of kernel.cu and of the patch; learn-NN
-# and evolve-ID have a source.cu. What stands in front of them, half of the work, is compiled once.
+# and evolve-ID have a source.cu. The headers in front of them, half of the work, are compiled once.
 compile_gpu = $(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$(@:$(B)/%=%)))) $(LIBRARY_FLAGS:%=-Xcompiler %) -I. -MD \
   -MF $(@:.o=.d) $(if $(findstring /evolve-,$@),-Xptxas -v)
 compile_cpu = CCACHE_SLOPPINESS=pch_defines,time_macros sh checks/scripts/compile_kernel.sh $(B)/frontend $< $@ $(CXX) $(CXXFLAGS) $(KERNEL_FLAGS) $(1) \
-  $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD -MF $(@:.o=.d) -MP
-behind = $(if $(GPU),,-include $(B)/plain_$(1).hpp -fpch-preprocess)
-FRONTEND := $(if $(GPU),,$(B)/frontend checks/scripts/compile_kernel.sh $(B)/plain_fixed.hpp.gch $(B)/plain_kernel.hpp.gch)
+  $(patsubst %.gch,-include % -fpch-preprocess,$(filter %.gch,$^)) $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD -MF $(@:.o=.d) -MP
+precompiled = $(if $(GPU),,$(B)/plain_$(1).hpp.gch)
+FRONTEND := $(if $(GPU),,$(B)/frontend checks/scripts/compile_kernel.sh)
 $(B)/obj/%.o: %.cu $(B)/flags $(FRONTEND)
 	@$(building) $(if $(GPU),$(NVCC) $(NVCCFLAGS) $(call gencode,$(GPU_ARCHS)) $(POSITION:%=-Xcompiler %) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@,$(call compile_cpu,-O1))
 $(B)/%.hpp.gch: checks/exercises/%.hpp $(B)/flags
 	@$(building) cp $< $(@:.gch=); $(CXX) -x c++-header $(CXXFLAGS) $(KERNEL_FLAGS) $(if $(findstring kernel,$@),-O1 $(INSTRUMENTATION)) $(LIBRARY_FLAGS) -fno-plt \
 	  -ftls-model=initial-exec $(INCLUDES) -MMD -MP -MT $@ -MF $(@:.gch=.d) $< -o $@
 compile_kernel = @$(building) $(if $(GPU),$(compile_gpu) -MP -c $< -o $@,$(compile_cpu)) $(if $(findstring /evolve-,$@),> $(@:.o=.log) 2>&1)
-compile_checked = $(call compile_kernel,-O1 $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) $(call behind,kernel))
-$(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags $(FRONTEND) ; $(call compile_kernel,$(call behind,fixed))
-$(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_checked)
-$(if $(OWN),$(B)/$(STAGE)/fixed/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(call compile_kernel,$(call behind,fixed))
-$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_checked)
-$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_checked)
-$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags $(FRONTEND) ; $(compile_checked)
+compile_checked = $(call compile_kernel,-O1 $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter))
+$(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags $(call precompiled,fixed) $(FRONTEND) ; $(compile_kernel)
+$(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags $(call precompiled,kernel) $(FRONTEND) ; $(compile_checked)
+$(if $(OWN),$(B)/$(STAGE)/fixed/kernel.o): $(OWN)/kernel.cu $(B)/flags $(call precompiled,fixed) $(FRONTEND) ; $(compile_kernel)
+$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags $(call precompiled,kernel) $(FRONTEND) ; $(compile_checked)
+$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags $(call precompiled,kernel) $(FRONTEND) ; $(compile_checked)
+$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags $(call precompiled,kernel) $(FRONTEND) ; $(compile_checked)
 patch_of = $(firstword $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1).patch)) stages/$(subst /,/bugs/,$(1)).patch)
 $(B)/%/kernel.cu: stages/$$(*D)/kernel.cu $$(call patch_of,$$(subst /bug-,/,$$*)) checks/scripts/patched.sh
 	@mkdir -p $(@D); sh checks/scripts/patched.sh $(word 2,$^) > $@

@@ -357,7 +357,8 @@ def main():
                     print(f"peers: {name} on {word} is not timed: {(str(e) or type(e).__name__).splitlines()[0]}", file=sys.stderr)
                     torch.cuda.synchronize()
             for i in range(rounds):
-                turn = timed[i % max(len(timed), 1):] + timed[:i % max(len(timed), 1)]
+                first = i % max(len(timed), 1)
+                turn = timed[first:] + timed[:first]
                 for t in reversed(turn) if i % 2 else turn:  # so that none always follows the same one
                     us, mhz, watts = t.sample()
                     rows.append(f"{date},{gpu},{t.name},{word.replace(',', ' ')},{i + 1},{us:.3f},{mhz:.0f},{watts:.0f}\n")

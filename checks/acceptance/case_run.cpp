@@ -164,7 +164,7 @@ class CaseRun {
   std::vector<std::size_t> repeats() const {
     const std::size_t count = runs().size() - 1;
     if (!can_schedule() || !own_runs_.empty()) return {1};
-    std::vector<std::size_t> some = {1 + number_ % count};  // another one for each case
+    std::vector<std::size_t> some = {1 + number_ % count};  // the next case: under the next
     if (subject_.backward ? options_.full : all_runs(result_.test, options_))
       some.resize(count), std::iota(some.begin(), some.end(), 1u);
     return some;

@@ -29,7 +29,7 @@ double unit_cost(const Shape& shape, const Grid& grid);
 struct Sample {
   std::vector<std::uint32_t> checked, repeated;  // units, ascending; the second are some of the first
 };
-// Whether a case of the forward pass is repeated under all schedules: the notes' always. Else under one of them, each case under the next.
+// Whether a case of the forward pass is repeated under all schedules: the notes' always. Else it is under one, the next case under the next.
 inline bool all_runs(const Case& test, const AcceptanceOptions& options) {
   if (test.group == Group::notes || options.full) return true;
   return options.quick && test.group != Group::instances;
