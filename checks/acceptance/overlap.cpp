@@ -17,8 +17,8 @@ struct Pair {
   Shape one, other;
 };
 // On two multiprocessors the first of each has enough query tiles that a stage may deal them out as it goes.
-constexpr Pair PAIRS[] = {{{1, 6, 300, 64, true}, {1, 5, 450, 64, true}},
-                          {{1, 4, 390, 128, false}, {1, 7, 200, 64, true}}};
+constexpr Pair PAIRS[] = {{{1, 6, 300, 64, true}, {1, 3, 300, 64, true}},
+                          {{1, 4, 390, 128, false}, {1, 4, 200, 64, true}}};
 // A GPU takes these as well: a long launch beside short ones.
 constexpr Pair LONG_PAIRS[] = {{{1, 12, 16384, 64, false}, {16, 16, 1024, 64, false}},
                                {{4, 16, 2048, 128, true}, {16, 16, 512, 64, true}}};

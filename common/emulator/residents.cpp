@@ -25,7 +25,8 @@ Residents::Outcome Residents::wait(std::function<bool()> ready) {
   queue_.push_back(&mine);
   --running_;
   call_next();
-  called_.wait(guard, [&] { return mine.called; });
+  guard.unlock();
+  mine.called.acquire();
   return mine.outcome;
 }
 
@@ -49,10 +50,8 @@ void Residents::call_next() {
       if (last != queue_.rend()) first = std::prev(last.base());
     }
     if (first != queue_.end()) {
-      (*first)->called = true;
+      call(*first, Outcome::ready);
       queue_.erase(first);
-      ++running_;
-      called_.notify_all();
     } else if (!failed_ && !queue_.empty() && start_()) {
       ++running_;
     } else {
@@ -62,11 +61,15 @@ void Residents::call_next() {
   if (running_ == 0) call_all(Outcome::deadlock);
 }
 
+void Residents::call(Waiting* waiting, Outcome outcome) {
+  waiting->outcome = outcome;
+  ++running_;
+  waiting->called.release();
+}
+
 void Residents::call_all(Outcome outcome) {
-  running_ += int(queue_.size());
-  for (Waiting* waiting : queue_) waiting->called = true, waiting->outcome = outcome;
+  for (Waiting* waiting : queue_) call(waiting, outcome);
   queue_.clear();
-  called_.notify_all();
 }
 
 bool Block::wait_for_blocks() {

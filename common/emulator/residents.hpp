@@ -2,10 +2,10 @@
 // launch has workers. One that spins on a word (spin.cpp) gives its turn to the first in the queue
 // that can go on, or to a block that has not begun: on a GPU with room for the whole grid all would be there.
 #pragma once
-#include <condition_variable>
 #include <functional>
 #include <list>
 #include <mutex>
+#include <semaphore>
 
 namespace lab::cpu {
 
@@ -26,14 +26,14 @@ class Residents {
  private:
   struct Waiting {
     std::function<bool()> ready;
-    bool called = false;
+    std::binary_semaphore called{0};  // its own: the others sleep on
     Outcome outcome = Outcome::ready;
   };
   void call_next();  // while there is a turn to give
+  void call(Waiting* waiting, Outcome outcome);
   void call_all(Outcome outcome);
 
   std::mutex lock_;
-  std::condition_variable called_;
   std::list<Waiting*> queue_;
   std::function<bool()> start_;
   int at_once_ = 1, running_ = 0;
