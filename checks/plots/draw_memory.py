@@ -98,11 +98,9 @@ def slab(p, left, top, first, tone, bold=lambda row, chunk: False):
     """Sixteen rows of 64 columns: which chunk lies in each place; the pattern repeats every 8 rows."""
     for row in range(16):
         for chunk in range(8):
-            p.box(left + swizzled(row, chunk) * CHUNK, top + row * LINE, CHUNK, LINE, first + chunk, 7, fill=tone(row, chunk), edge=GREY, line=0.5)
-    for row in range(16):
-        for chunk in range(8):
+            x, y = left + swizzled(row, chunk) * CHUNK, top + row * LINE
+            p.box(x, y, CHUNK, LINE, first + chunk, 7, fill=tone(row, chunk), edge=GREY, line=0.5)
             if bold(row, chunk):
-                x, y = left + swizzled(row, chunk) * CHUNK, top + row * LINE
                 p.box(x + 0.015, y + 0.015, CHUNK - 0.03, LINE - 0.03, first + chunk, 8, bold=True, fill=tone(row, chunk), edge=RED, line=1.6)
     for row in (0, 8):
         p.frame(left, top + row * LINE, 8 * CHUNK, 8 * LINE, BLACK, 1.6)
