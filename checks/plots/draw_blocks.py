@@ -121,18 +121,8 @@ PLACES = {"": {"fill": PALE[0]}, "shared": {"fill": PALE[4], "hatch": "/"}, "glo
 def flow_b3(p):
     for x, y, width, text, place in BOXES.values():
         p.box(x, y, width, 0.42, text, 8.5, **PLACES[place])
-    for a, b, label in (
-        ("sK", "S", "A"),
-        ("sV", "dP", "A"),
-        ("S", "P", ""),
-        ("dP", "dS", ""),
-        ("P", "dS", ""),
-        ("P", "dV", "A"),
-        ("dS", "dK", "A"),
-        ("dS", "sdS", "barrier"),
-        ("sdS", "dQ", "A"),
-        ("dQ", "sum", "atomicAdd"),
-    ):
+    for arrow in "sK S A; sV dP A; S P; dP dS; P dS; P dV A; dS dK A; dS sdS barrier; sdS dQ A; dQ sum atomicAdd".split(";"):
+        a, b, label = [*arrow.split(), ""][:3]
         (ax, ay, aw, *_), (bx, by, bw, *_) = BOXES[a], BOXES[b]
         if ay == by:
             p.arrow(ax + aw, ay + 0.21, bx, by + 0.21)

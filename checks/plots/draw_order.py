@@ -219,23 +219,12 @@ def footer(p, y, kinds=("product", "threads", "memory")):
 @figure("order-b5", 2.55)
 def order_b5(p):
     x = lambda at: 1.5 + 0.104 * at
-    rows_of(
-        p,
-        0.15,
-        0.104,
-        [
-            (
-                "keys 0–63",
-                "0 8 threads exp 1; 8 17 product dP dV 1; 17 22 threads dS 1; 22 31 product dK 1, S 2; 31 39 threads exp 2; 39 48 product dP dV 2; 48 53 threads dS 2; 53 61 product dK 2, S 3",
-            ),
-            ("third warpgroup", "0 7 product dQ 0; 7 12 memory add; 30 38 product dQ 1; 38 43 memory add"),
-            (
-                "keys 64–127",
-                "0 8 product dK 0, S 1; 8 16 threads exp 1; 16 25 product dP dV 1; 25 30 threads dS 1; 30 39 product dK 1, S 2; 39 47 threads exp 2; 47 56 product dP dV 2; 56 61 threads dS 2",
-            ),
-        ],
-        0.62,
-    )
+    rows = {
+        "keys 0–63": "0 8 threads exp 1; 8 17 product dP dV 1; 17 22 threads dS 1; 22 31 product dK 1, S 2; 31 39 threads exp 2; 39 48 product dP dV 2; 48 53 threads dS 2; 53 61 product dK 2, S 3",
+        "third warpgroup": "0 7 product dQ 0; 7 12 memory add; 30 38 product dQ 1; 38 43 memory add",
+        "keys 64–127": "0 8 product dK 0, S 1; 8 16 threads exp 1; 16 25 product dP dV 1; 25 30 threads dS 1; 30 39 product dK 1, S 2; 39 47 threads exp 2; 47 56 product dP dV 2; 56 61 threads dS 2",
+    }
+    rows_of(p, 0.15, 0.104, rows.items(), 0.62)
     for begin, y, end, to_y, text, text_x, text_y in (
         (22, 0.47, 30, 0.77, "ds_full", 24, 0.69),
         (30, 1.39, 30, 1.09, "ds_full", 29.5, 1.3),
