@@ -18,15 +18,14 @@ def fragment(p, left, top, cell, place, columns, elements, title, name, rows=16)
         p.text(left + (c + 0.5) * cell, top - 0.1, c, 6.5, "middle")
     for r in range(0, rows, 2):
         p.text(left - 0.06, top + (r + 0.5) * cell, r, 6.5, "end")
-    for i in range(0, elements, 2):
-        for lane in range(LANES):
-            (r, c), (r1, c1) = place(lane, i), place(lane, i + 1)
-            where = left + c * cell, top + r * cell, (c1 - c + 1) * cell, (r1 - r + 1) * cell
-            if lane != MARKED:
-                p.box(*where, lane, 6.5, fill=PALE[i // 2], edge=GREY, line=0.5)
-    for i in range(0, elements, 2):
-        (r, c), (r1, c1) = place(MARKED, i), place(MARKED, i + 1)
-        p.rect(left + c * cell, top + r * cell, (c1 - c + 1) * cell, (r1 - r + 1) * cell, edge=RED, line=1.8)
+    cells = [(lane, i) for i in range(0, elements, 2) for lane in range(LANES)]
+    for lane, i in sorted(cells, key=lambda cell: cell[0] == MARKED):
+        (r, c), (r1, c1) = place(lane, i), place(lane, i + 1)
+        where = left + c * cell, top + r * cell, (c1 - c + 1) * cell, (r1 - r + 1) * cell
+        if lane != MARKED:
+            p.box(*where, lane, 6.5, fill=PALE[i // 2], edge=GREY, line=0.5)
+            continue
+        p.rect(*where, edge=RED, line=1.8)
         p.text(left + (c + c1 + 1) / 2 * cell, top + (r + r1 + 1) / 2 * cell, name(i // 2), 6.5, "middle", bold=True, turned=r1 > r)
     p.frame(left, top, columns * cell, rows * cell, BLACK, 1.2)
     p.line((left, top + 8 * cell), (left + columns * cell, top + 8 * cell), width=1.2)
