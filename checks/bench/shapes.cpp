@@ -9,12 +9,9 @@
 #include "reference/bad_input.hpp"
 
 namespace lab {
-namespace {
 
 constexpr Shape LONG[] = {
     {4, 16, 8192, 64, false}, {4, 16, 8192, 64, true}, {4, 16, 8192, 128, false}, {4, 16, 8192, 128, true}};
-
-}  // namespace
 
 std::string shape_word(const Shape& s) {
   return format("%d,%d,%d,%d%s", s.B, s.H, s.S, s.D, s.causal ? ",causal" : "");

@@ -122,9 +122,6 @@ int check_harness_command(std::span<char*> args) {
   const std::vector<Planted> bugs = planted(args);
   fs::create_directories("build/logs");
   Counts counts;
-  const auto log_of = [](const Planted& bug) {
-    return "build/logs/check-harness-" + bug.stage + "-" + bug.bug + ".log";
-  };
   const auto job = [&](std::size_t i) {
     const Planted& bug = bugs[i];
     // A build that must be green gains nothing from stopping at the first red case: forty cases stand for all.
@@ -135,7 +132,8 @@ int check_harness_command(std::span<char*> args) {
   };
   each_forked(bugs.size(), job, [&](std::size_t i, const Forked& tested) {
     const Planted& bug = bugs[i];
-    const std::string log = log_of(bug), skipped = tested.verdict.first("skipped");
+    const std::string log = "build/logs/check-harness-" + bug.stage + "-" + bug.bug + ".log",
+                      skipped = tested.verdict.first("skipped");
     if (std::FILE* const file = std::fopen(log.c_str(), "w")) std::fputs(tested.text.c_str(), file), std::fclose(file);
     std::printf("%-20s %-22s ", bug.stage.c_str(), bug.bug.c_str());
     const char* wanted = bug.unseen() ? "green, and the race check red" : bug.is_right() ? "green" : "red";

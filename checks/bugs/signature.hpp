@@ -2,6 +2,7 @@
 // runner's `signature` calls it. In the build with the bug every part must show, in the fixed build none may.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -92,7 +93,7 @@ Part schedules_differ(const Shape& shape, Family family = Family::unit);
 // under at least one: what is found first may be the schedule's choice. A report quotes its two lines: `first` and
 // `second` are pieces of them, in either order ("" stands for any line, or no such side).
 struct ExpectedReport {
-  Finding::Kind kind;
+  std::optional<Finding::Kind> kind = {};  // without: anything, under any schedule
   std::string first = {}, second = {};
   int multiprocessors = 0;  // that the launcher finds (ExecOptions)
 };

@@ -30,15 +30,13 @@ Cost cost_of(const CountedLine& line) {
   return {Unit(longest - busy.begin()), *longest};
 }
 
-std::string digits(std::uint64_t n) { return format("%llu", static_cast<unsigned long long>(n)); }
-
 // "1024 instructions, 4096 wavefronts (4096 would do), 16384 sectors".
 std::string figures(const Tally& t) {
-  std::string text = digits(t.instructions) + (t.instructions == 1 ? " instruction" : " instructions");
-  if (t.wavefronts) text += ", " + digits(t.wavefronts) + " wavefronts";
-  if (t.wavefronts != t.least) text += " (" + digits(t.least) + " at least)";
-  if (t.sectors) text += ", " + digits(t.sectors) + " sectors";
-  if (t.waited) text += ", " + digits(t.waited) + " steps waited";
+  std::string text = std::to_string(t.instructions) + (t.instructions == 1 ? " instruction" : " instructions");
+  if (t.wavefronts) text += ", " + std::to_string(t.wavefronts) + " wavefronts";
+  if (t.wavefronts != t.least) text += " (" + std::to_string(t.least) + " at least)";
+  if (t.sectors) text += ", " + std::to_string(t.sectors) + " sectors";
+  if (t.waited) text += ", " + std::to_string(t.waited) + " steps waited";
   return text;
 }
 
@@ -66,7 +64,7 @@ void print_csv(const Shape& shape, const Tallies& all, const Floor& floor) {
     std::string figures;
     for (const std::uint64_t n :
          {t.instructions, t.lanes, t.bytes, t.wavefronts, t.least, t.unavoidable, t.sectors, t.multiplies, t.waited})
-      figures += digits(n) + ",";
+      figures += std::to_string(n) + ",";
     if (t.instructions) row(name(Counted(what)), figures);
   }
   for (std::size_t unit = 0; unit < UNITS; ++unit) row(name(Unit(unit)), ",,,,,,,,," + format("%.3f", floor.us[unit]));

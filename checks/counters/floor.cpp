@@ -4,11 +4,8 @@
 #include <numeric>
 
 namespace lab {
-namespace {
 
 constexpr double WAVEFRONT_BYTES = 128, SECTOR_BYTES = 32;
-
-}  // namespace
 
 const char* name(Unit unit) {
   constexpr const char* NAMES[UNITS] = {"issue slots", "shared memory", "exponentials", "tensor cores", "L2"};

@@ -6,14 +6,9 @@
 #include <cstring>
 #include <mutex>
 
-namespace {
-
-constexpr int MOST_LINES = 1000;  // of a process: all threads of a launch may print
-
-}  // namespace
-
 extern "C" int lab_kernel_printf(const char* format, ...) {
-  static std::mutex lock;  // a worker each runs a block of its own
+  constexpr int MOST_LINES = 1000;  // of a process: all threads of a launch may print
+  static std::mutex lock;           // a worker each runs a block of its own
   static int lines = 0;
   static bool line_begins = true;
   const std::lock_guard guard(lock);

@@ -2,6 +2,7 @@
 // runner KERNEL card: the case that an exercise's card tells of. Of either pass.
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <set>
 #include <sstream>
@@ -48,10 +49,8 @@ Trial launch(const Request& r, const Shape& shape) {
   return t;
 }
 
-// A prediction is of elements with one of these marks.
-bool is_seen(const std::string& seen, char mark) {
-  return seen == "unwritten" ? mark == '~' : seen == "nan" ? mark == 'N' || mark == '~' : mark != '.';
-}
+// The marks of the elements that a prediction is of.
+const char* marks_in(const std::string& seen) { return seen == "unwritten" ? "~" : seen == "nan" ? "N~" : "#N~"; }
 const char* in_words(const std::string& seen) {
   return seen == "nan" ? "NaN" : seen == "unwritten" ? "never written" : "wrong";
 }
@@ -63,7 +62,7 @@ Judge mask_judge(const Request& r, const Shape& shape) {
   if (r.seen == "rows")  // single elements may be right by chance, a whole row is not
     for (std::size_t row = 0; row < seen.size(); row += shape.D)
       if (seen.find_first_not_of('.', row) < row + shape.D) seen.replace(row, shape.D, shape.D, '#');
-  for (char& mark : seen) mark = is_seen(r.seen, mark) ? '#' : '.';
+  for (char& mark : seen) mark = std::strchr(marks_in(r.seen), mark) ? '#' : '.';
   return [=](const std::string& say) -> Score {
     const std::string said = rule_marks(say, shape, t.outputs.size());
     const auto yours = std::ranges::count(said, '#'), theirs = std::ranges::count(seen, '#');

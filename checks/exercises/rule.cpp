@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "checks/acceptance/format.hpp"
 #include "reference/bad_input.hpp"
 
 namespace lab {
@@ -122,16 +123,12 @@ std::vector<std::string> rule_map(const std::string& yours, const std::string& s
       lines.push_back({row, row, text});
     if (!same) first_that_differs = std::min(first_that_differs, lines.size() - 1);
   }
-  const auto padded = [](std::string text, std::size_t size) {
-    return text.resize(std::max(text.size(), size), ' '), text;
-  };
-  std::vector<std::string> map = {"  " + padded("rows", 14) + padded("your rule", std::size_t(columns / width) + 2) +
-                                  what};
+  std::vector<std::string> map = {format("  %-14s%-*s%s", "rows", columns / width + 2, "your rule", what.c_str())};
   std::size_t line = first_that_differs - (first_that_differs > 0);
   for (; line < lines.size() && map.size() <= MOST_LINES; ++line) {
     const auto& [first, last, text] = lines[line];
-    map.push_back("  " + padded(std::to_string(first) + (last == first ? "" : " to " + std::to_string(last)), 14) +
-                  text);
+    const std::string rows = last == first ? std::to_string(first) : format("%zu to %zu", first, last);
+    map.push_back(format("  %-14s%s", rows.c_str(), text.c_str()));
   }
   if (line < lines.size()) map.push_back("  and " + std::to_string(lines.size() - line) + " more lines");
   map.push_back("  a character is " + std::to_string(width) + " columns: # all, + some, . none");

@@ -1,37 +1,20 @@
 """Boxes and arrows: what a block walks over, who owns what, what goes where."""
 
-from picture import BLACK, BLUE, DARK, GREEN, GREY, ORANGE, PALE, PURPLE, RED, figure
-
-NOW = 4  # the tile that the first two figures show
-
-
-def tiles(p, left, top, wide, high):
-    for tile in [*range(NOW), *range(NOW + 1, 8), NOW]:
-        p.box(
-            left + tile * wide,
-            top,
-            wide,
-            high,
-            f"tile {tile}",
-            8,
-            fill=PALE[4] if tile == NOW else "#fff",
-            edge=BLACK if tile == NOW else "#999",
-            line=1.4 if tile == NOW else 0.6,
-        )
-
+from picture import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PLAIN, PURPLE, RED, figure
 
 @figure("walk", 4.1)
 def walk(p):
-    left, wide, band, warp = 1.0, 0.78, 0.135, 3  # of a tile; the rows of a warp
-    sx, sy = left + NOW * wide, 2.35
+    now, left, wide, band, warp = 4, 1.0, 0.78, 0.135, 3  # the tile at hand; of a tile; the rows of a warp
+    sx, sy = left + now * wide, 2.35
     ox, middle, below = sx + wide + 1.15, sy + (warp + 0.5) * band, sy + 8 * band + 0.25
     p.text(left, 0.16, "K and V in global memory: 512 keys, in 8 tiles of 64", 8.5, bold=True)
-    tiles(p, left, 0.3, wide, 0.36)
+    for tile in sorted(range(8), key=lambda tile: tile == now):  # its frame above its neighbours
+        p.box(left + tile * wide, 0.3, wide, 0.36, f"tile {tile}", 8, **({"fill": PALE[4], "line": 1.4} if tile == now else PLAIN))
     p.text(sx - 0.1, 1.3, "shared memory", 8.5, "end", bold=True)
     for ahead, what in ((0, "all warps\nread it"), (1, "warp 7\ncopies it")):
         x = sx + ahead * wide
         p.arrow(x + wide / 2, 0.68, x + wide / 2, 1.0, dash="4 3" if ahead else "")
-        p.box(x + 0.03, 1.02, wide - 0.06, 0.6, f"slot {ahead}:\ntile {NOW + ahead}", 8, fill="#fff" if ahead else PALE[4], line=1.4, dash=bool(ahead))
+        p.box(x + 0.03, 1.02, wide - 0.06, 0.6, f"slot {ahead}:\ntile {now + ahead}", 8, fill="#fff" if ahead else PALE[4], line=1.4, dash=bool(ahead))
         p.text(x + wide / 2, 1.8, what, 8, "middle")
     p.arrow(sx + wide / 2, 1.97, sx + wide / 2, sy - 0.2)
     for x, width, name, shade in ((left, wide, "Q", 0), (sx, wide, "scores", 2), (ox, 0.16, "m", 3), (ox + 0.2, 0.16, "l", 3), (ox + 0.4, wide, "O", 1)):
@@ -46,31 +29,6 @@ def walk(p):
     for x, text in ((left, "64 rows,\n8 per warp"), (sx, "of tile 4 only:\n64 rows × 64 keys"), (ox, "before tile 4 is added:\nthe sums of tiles 0 to 3")):
         p.text(x, below, text, 8)
     p.text(0.1, 3.98, "One of the 8 blocks that share a head of 512 rows. Heights are not to scale.", 7.5)
-
-
-@figure("row-of-v1", 2.95)
-def row_of_v1(p):
-    left, wide, high, cell, top = 1.0, 6.7, 0.3, 6.7 / 64, 0.75
-
-    def row(y, name, each, after):
-        p.text(left - 0.1, y + high / 2, name, 9, "end", bold=True)
-        p.text(left + wide, y - 0.11, after, 8.5, "end")
-        for n in range(64):
-            p.rect(left + n * cell, y, cell, high, fill=PALE[4] if n % 32 == 5 else "#fff", edge="#999", line=0.5)
-        for n in (5, 37):
-            p.frame(left + n * cell, y, cell, high)
-            p.text(left + (n + 0.5) * cell, y - 0.11, f"{each} {n}", 8.5, "middle", bold=True, color=RED)
-
-    p.text(left - 0.1, 0.25, "step 1", 9, "end", bold=True)
-    tiles(p, left, 0.1, wide / 8, high)
-    for corner, end in ((NOW, 0), (NOW + 1, 8)):
-        p.line((left + corner * wide / 8, 0.4), (left + end * wide / 8, top), width=0.8, dash="2 2")
-    row(top + 0.25, "step 2", "key", "the 64 keys of tile 4, for one row of Q")
-    p.arrow(left + wide / 2, top + 0.56, left + wide / 2, top + 0.86)
-    p.text(left - 0.1, top + 1.02, "step 3", 9, "end", bold=True)
-    p.box(left + 0.9, top + 0.87, wide - 1.8, 0.32, "all 32 lanes together: the largest score, the 64 weights, their sum", 8.5, fill=PALE[3])
-    p.arrow(left + wide / 2, top + 1.2, left + wide / 2, top + 1.68)
-    row(top + 1.7, "step 4", "column", "64 columns of O, of the same row")
 
 
 @figure("two-stripes", 4.0)
@@ -110,18 +68,8 @@ def merge(p):
         p.text(left, 0.2, f"block {block}: keys {256 * block} to {256 * block + 255}", 12, bold=True)
         p.text(left, 0.52, "its O in registers, over these keys:", 9.5)
         for part in (0, 1):
-            own = part == block
-            p.box(
-                left + part * width / 2,
-                0.7,
-                width / 2,
-                0.66,
-                f"{name(part)}\n{'keeps' if own else 'sends'}",
-                9.5,
-                bold=own,
-                fill=PALE[0 if own else 4],
-                hatch="" if own else "/",
-            )
+            does, look = ("keeps", {"bold": True, "fill": PALE[0]}) if part == block else ("sends", {"fill": PALE[4], "hatch": "/"})
+            p.box(left + part * width / 2, 0.7, width / 2, 0.66, f"{name(part)}\n{does}", 9.5, **look)
         p.box(left, 2.3, width, 0.55, f"shared memory of block {block}:\n{name(block)} and m, l of block {1 - block}", 9.5, fill=PALE[4])
         p.arrow(left + width / 2, 2.86, left + width / 2, 3.21)
         p.text(left + width / 2 + 0.1, 3.03, "waits at its mbarrier", 9)
@@ -173,18 +121,8 @@ PLACES = {"": {"fill": PALE[0]}, "shared": {"fill": PALE[4], "hatch": "/"}, "glo
 def flow_b3(p):
     for x, y, width, text, place in BOXES.values():
         p.box(x, y, width, 0.42, text, 8.5, **PLACES[place])
-    for a, b, label in (
-        ("sK", "S", "A"),
-        ("sV", "dP", "A"),
-        ("S", "P", ""),
-        ("dP", "dS", ""),
-        ("P", "dS", ""),
-        ("P", "dV", "A"),
-        ("dS", "dK", "A"),
-        ("dS", "sdS", "barrier"),
-        ("sdS", "dQ", "A"),
-        ("dQ", "sum", "atomicAdd"),
-    ):
+    for arrow in "sK S A; sV dP A; S P; dP dS; P dS; P dV A; dS dK A; dS sdS barrier; sdS dQ A; dQ sum atomicAdd".split(";"):
+        a, b, label = [*arrow.split(), ""][:3]
         (ax, ay, aw, *_), (bx, by, bw, *_) = BOXES[a], BOXES[b]
         if ay == by:
             p.arrow(ax + aw, ay + 0.21, bx, by + 0.21)

@@ -1,6 +1,6 @@
 """Which lane holds what: operands of the tensor cores among the registers of a warp, scores and sums among its lanes."""
 
-from picture import BLACK, BLUE, DARK, GREY, PALE, RED, figure
+from picture import BLACK, BLUE, DARK, GREY, MARK, PALE, PLAIN, RED, figure
 
 MARKED, LANES = 5, 32
 # [lane, element] -> (row, column): mma.sync.m16n8k16 by the PTX manual (common/mma_layout.hpp); the rest of a wgmma accumulator repeats C. WMMA's A and
@@ -18,15 +18,14 @@ def fragment(p, left, top, cell, place, columns, elements, title, name, rows=16)
         p.text(left + (c + 0.5) * cell, top - 0.1, c, 6.5, "middle")
     for r in range(0, rows, 2):
         p.text(left - 0.06, top + (r + 0.5) * cell, r, 6.5, "end")
-    for i in range(0, elements, 2):
-        for lane in range(LANES):
-            (r, c), (r1, c1) = place(lane, i), place(lane, i + 1)
-            where = left + c * cell, top + r * cell, (c1 - c + 1) * cell, (r1 - r + 1) * cell
-            if lane != MARKED:
-                p.box(*where, lane, 6.5, fill=PALE[i // 2], edge=GREY, line=0.5)
-    for i in range(0, elements, 2):
-        (r, c), (r1, c1) = place(MARKED, i), place(MARKED, i + 1)
-        p.rect(left + c * cell, top + r * cell, (c1 - c + 1) * cell, (r1 - r + 1) * cell, edge=RED, line=1.8)
+    cells = [(lane, i) for i in range(0, elements, 2) for lane in range(LANES)]
+    for lane, i in sorted(cells, key=lambda cell: cell[0] == MARKED):
+        (r, c), (r1, c1) = place(lane, i), place(lane, i + 1)
+        where = left + c * cell, top + r * cell, (c1 - c + 1) * cell, (r1 - r + 1) * cell
+        if lane != MARKED:
+            p.box(*where, lane, 6.5, fill=PALE[i // 2], edge=GREY, line=0.5)
+            continue
+        p.rect(*where, edge=RED, line=1.8)
         p.text(left + (c + c1 + 1) / 2 * cell, top + (r + r1 + 1) / 2 * cell, name(i // 2), 6.5, "middle", bold=True, turned=r1 > r)
     p.frame(left, top, columns * cell, rows * cell, BLACK, 1.2)
     p.line((left, top + 8 * cell), (left + columns * cell, top + 8 * cell), width=1.2)
@@ -89,10 +88,10 @@ def ldmatrix_lanes(p):
         for row in range(8):
             p.text(left - 0.32, top + (row + 0.5) * high, f"lane {row}", 7.5, "end")
             p.arrow(left - 0.28, top + (row + 0.5) * high, left - 0.02, top + (row + 0.5) * high, width=0.8)
-        for lane in [*range(MARKED), *range(MARKED + 1, LANES), MARKED]:  # B's first register: in K a row is a column of B, in V a row of B
+        for lane in sorted(range(LANES), key=lambda lane: lane == MARKED):  # B's first register: in K a row is a column of B, in V a row of B
             k, column = B(lane, 0)
             where = (left + k * size, top + column * high, 2 * size, high) if across else (left + column * size, top + k * high, size, 2 * high)
-            p.box(*where, lane, 8, fill=PALE[4] if lane == MARKED else "#fff", edge=RED if lane == MARKED else GREY, line=2 if lane == MARKED else 0.6)
+            p.box(*where, lane, 8, **(MARK if lane == MARKED else PLAIN))
         p.frame(left, top, 8 * size, 8 * high, BLACK, 1.2)
         p.text(left, top + 8 * high + 0.16, "register 0 of lane 5: " + ("row 1, columns 2 and 3" if across else "rows 2 and 3, column 1"), 8)
     p.text(0.1, 3.25, "Matrix 0 of an x4 load. Arrow: the lane that gives a row's address. Number: the lane that receives the two halves.", 8)
@@ -123,20 +122,9 @@ def scores_stored_and_read(p):
     p.text(x, 2.75, "CUDA does not document this layout; it was read off an H200.", 8, color="#555")
 
 
-def lanes_row(p, left, y, cell, high, lanes=range(LANES), marked=MARKED, fill="#fff", edge=GREY, labels=True):
-    for lane in lanes:
-        here = lane == marked
-        p.box(
-            left + lane * cell,
-            y,
-            cell,
-            high,
-            lane if labels else "",
-            7,
-            fill=PALE[1] if here and fill == "#fff" else fill,
-            edge=RED if here else edge,
-            line=1.6 if here else 0.6,
-        )
+def lanes_row(p, left, y, cell, high, **look):
+    for lane in range(LANES):
+        p.box(left + lane * cell, y, cell, high, lane, 7, **(MARK if lane == MARKED else PLAIN | look))
 
 
 @figure("lane-scores", 3.75)
@@ -199,23 +187,3 @@ def score_stripes(p):
         p.text(x + side / 2, text_y, text, 8.5, "middle", bold=True)
     p.text(sx + side + 0.2, sy + 1.5 * block, "S = A 0 · B 0 + A 1 · B 1\n      + A 2 · B 2 + A 3 · B 3\nrows 16–31, keys 16–31", 8.5)
     p.text(left - 0.08, sy + side + 0.3, "warps 4, 5, 6: no rows\nwarp 7: copies K and V", 8.5, "end")
-
-
-@figure("k-readings", 2.75)
-def k_readings(p):
-    cell, tall, tones = 0.47, 0.3, [PALE[i] for i in (0, 4, 2, 3)]
-    p.text(0.1, 0.18, "Memory: the rows of 4 keys, 4 dimensions each, one after the other (ldm = 4). In a cell: key, dimension.", 8.5)
-    for i in range(16):
-        p.box(0.1 + i * 0.485, 0.36, 0.485, tall, f"{i // 4}, {i % 4}", 8, fill=tones[i // 4], edge=GREY, line=0.6)
-    for left, name, text in (
-        (0.55, "row_major", "its rows are the keys: K\nscores = Q · K: wrong"),
-        (4.3, "col_major", "its columns are the keys: Kᵀ\nscores = Q · Kᵀ: right"),
-    ):
-        p.text(left, 0.95, f"B read as {name}", 9, bold=True)
-        p.text(left + 4 * cell + 0.12, 1.85, text, 8)
-        for k in range(4):
-            p.text(left - 0.07, 1.3 + (k + 0.5) * tall, f"k = {k}", 7.5, "end")
-            p.text(left + (k + 0.5) * cell, 1.19, f"j = {k}", 7.5, "middle")
-            for j in range(4):
-                key, x = (k, j) if name == "row_major" else (j, k)
-                p.box(left + j * cell, 1.3 + k * tall, cell, tall, f"{key}, {x}", 8, fill=tones[key], edge=GREY, line=0.6)

@@ -106,6 +106,7 @@ def reference(p):
 @figure("schedule", 4.4)
 def schedule(p):
     """(2,8,2048,64) causal, 16 heads on 132 SMs: a tile of 64 rows a consumer costs consumers x COST x the share of the keys that it sees."""
+    at = p.axis(0.55, 7.2, 4.5, [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4], 3.65, 3.7, "work: 64 rows with all keys = 1, times the cost")
     for top, stage, consumers, cost, title in (
         (0.2, "v3g", 4, 1.06, "128 query tiles of 4 consumers, on every 9th SM"),
         (2.05, "v3h", 2, 1.1, "256 query tiles of 2 consumers, on every 9th SM, longest first"),
@@ -118,23 +119,15 @@ def schedule(p):
             sm = free.index(min(free))
             bars.append((sm, free[sm], tile))
             free[sm] = round(free[sm] + work(tile), 6)
-        at, last = (lambda value: 0.55 + 7.2 * value / 4.5), max(free)
+        last = max(free)
         offset = free.index(last) % 9 if stage == "v3g" else 0
         p.text(0.55, top, f"{stage}: {title}", 9)
         p.text(0.25, top + 0.85, "SM", 8.5, "middle", turned=True)
         for sm, begin, tile in bars:
             if sm % 9 == offset:
                 shade = 235 - 9 * round(16 / per_head * tile)
-                p.rect(
-                    at(begin),
-                    top + 0.12 + 1.4 * sm / 132,
-                    at(begin + work(tile)) - at(begin),
-                    0.082,
-                    fill=f"#{shade - 60:02x}{shade - 15:02x}{min(255, shade + 20):02x}",
-                    edge=GREY,
-                    line=0.3,
-                )
+                fill = f"#{shade - 60:02x}{shade - 15:02x}{min(255, shade + 20):02x}"
+                p.rect(at(begin), top + 0.12 + 1.4 * sm / 132, at(begin + work(tile)) - at(begin), 0.082, fill, GREY, 0.3)
         p.line((at(last), top + 0.1), (at(last), top + 1.6), dash="5 3", width=1.2)
         p.text(at(last) - 0.08 if stage == "v3g" else at(last) + 0.08, top + 0.6, f"ends at {last:.2f}", 9, "end" if stage == "v3g" else "start", bold=True, halo="#fff")
-    p.axis(0.55, 7.2, 4.5, [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4], 3.65, 3.7, "work: 64 rows with all keys = 1, times the cost")
     p.text(0.1, 4.25, "Counted, to scale. Each block starts on the SM that is free first. The darker, the more keys.", 7.5)

@@ -1,6 +1,6 @@
-"""Shared memory: banks, swizzles, descriptors, the copy engine's box, mbarriers, rows that overlap."""
+"""Shared memory: banks, swizzles, descriptors, the copy engine's box, mbarriers."""
 
-from picture import BLACK, BLUE, DARK, GREEN, GREY, ORANGE, PALE, RED, figure
+from picture import BLACK, BLUE, DARK, GREY, PALE, PLAIN, RED, figure
 
 TONES = [PALE[0], PALE[4], PALE[2], PALE[3]]
 swizzled = lambda row, chunk: chunk ^ row % 8  # the place of a chunk of 16 bytes among the eight of its row of 128 bytes
@@ -98,11 +98,9 @@ def slab(p, left, top, first, tone, bold=lambda row, chunk: False):
     """Sixteen rows of 64 columns: which chunk lies in each place; the pattern repeats every 8 rows."""
     for row in range(16):
         for chunk in range(8):
-            p.box(left + swizzled(row, chunk) * CHUNK, top + row * LINE, CHUNK, LINE, first + chunk, 7, fill=tone(row, chunk), edge=GREY, line=0.5)
-    for row in range(16):
-        for chunk in range(8):
+            x, y = left + swizzled(row, chunk) * CHUNK, top + row * LINE
+            p.box(x, y, CHUNK, LINE, first + chunk, 7, fill=tone(row, chunk), edge=GREY, line=0.5)
             if bold(row, chunk):
-                x, y = left + swizzled(row, chunk) * CHUNK, top + row * LINE
                 p.box(x + 0.015, y + 0.015, CHUNK - 0.03, LINE - 0.03, first + chunk, 8, bold=True, fill=tone(row, chunk), edge=RED, line=1.6)
     for row in (0, 8):
         p.frame(left, top + row * LINE, 8 * CHUNK, 8 * LINE, BLACK, 1.6)
@@ -187,18 +185,8 @@ def tma_box(p):
     for row in range(8):
         p.text(left - 0.05, top + (row + 0.5) * line, row, 7, "end")
         for chunk in range(8):
-            p.box(
-                left + swizzled(row, chunk) * CHUNK,
-                top + row * line,
-                CHUNK,
-                line,
-                chunk,
-                8,
-                bold=chunk == 0,
-                fill=TONES[2] if chunk == 0 else "#fff",
-                edge=GREY,
-                line=0.6,
-            )
+            first = chunk == 0
+            p.box(left + swizzled(row, chunk) * CHUNK, top + row * line, CHUNK, line, chunk, 8, first, **PLAIN | ({"fill": TONES[2]} if first else {}))
     p.frame(left, top, 8 * CHUNK, 8 * line, BLACK, 1.4)
     for from_y, to_y in ((top, top), (top + 0.125, top + 8 * line)):
         p.line((middle + 1.2, from_y), (left, to_y), color=GREY, width=0.8, dash="4 3")
@@ -285,35 +273,3 @@ def mbarrier_full(p):
         pending_bytes(p, 3.95, y, state["full"][1], 2.0, done, "phase 0 is complete")
     p.box(6.3, top, 1.58, complete * row, "wait for phase 0", 9, fill=PALE[0])
     p.box(6.3, top + complete * row, 1.58, 2 * row, "go on; phase 1\nhas begun", 9, fill=PALE[4])
-
-
-# --- shared memory that is used twice, and how much of it a block takes --------------------------------------------------------
-
-
-@figure("scratch-row", 2.05)
-def scratch_row(p):
-    left, cell, tall = 1.75, 0.76, 0.42
-    p.text(left - 0.12, 0.55 + tall / 2, "scores, floats", 9, "end")
-    p.text(left - 0.12, 1.2 + tall / 2, "weights, fp16", 9, "end")
-    for key in range(8):
-        hit = key == 3
-        p.box(left + cell * key, 0.55, cell, tall, f"key {key}", 8.5, fill=PALE[1] if hit else PALE[0], edge=RED if hit else BLUE, line=1.6 if hit else 0.8)
-    for key in range(16):
-        hit = key == 6
-        p.box(left + cell / 2 * key, 1.2, cell / 2, tall, key, 8.5, fill=PALE[1] if hit else "#fff", edge=RED if hit else BLUE, line=1.6 if hit else 0.8)
-    p.text(left + 3 * cell, 0.36, "lane 3 must have read this score ...", 9, color=RED)
-    p.text(left + 3 * cell, 1.85, "... before lane 6 writes its weight over it", 9, color=RED)
-    p.text(left, 0.12, "the first 32 bytes of a row", 8.5)
-
-
-@figure("blocks-on-an-sm", 1.75)
-def blocks_on_an_sm(p):
-    left, whole = 1.1, 6.7
-    for row, (name, kib, parts) in enumerate((("v2c6", 99.5, "3 slots for K, 3 for V, Q, O, scratch"), ("v2c7", 54.5, "K, V, O, scratch"))):
-        y, tall, width = 0.3 + 0.62 * row, 0.44, whole * kib / 228
-        p.text(left - 0.12, y + tall / 2, name, 9.5, "end", bold=True)
-        p.rect(left, y, whole, tall, fill="#f2f2f2", edge="#999", line=0.6)
-        for block in range(int(228 // kib)):
-            p.box(left + width * block, y, width, tall, f"block {block}: {parts}" if row == 0 else f"block {block}:\n{parts}", 7.6, fill=PALE[0], edge=BLUE)
-    p.text(left, 0.14, "shared memory of one SM, 228 KiB", 8.5)
-    p.text(left, 1.62, "8 warps compute on an SM in v2c6, 16 in v2c7. Grey: too little for one more block.", 8.5)

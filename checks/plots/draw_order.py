@@ -54,32 +54,22 @@ def who_waits(p):
 def who_waits_overlap(p):
     unit = 0.85
     for y, stage, title, text, runs, stops in (
-        (0.15, "v3b", "v3b to v3d: each product is waited for at once", "QK1 exp1 PV1 O QK2 exp2 PV2 O", ["QK 1 0 1", "PV 1 2 3", "QK 2 4 5", "PV 2 6 7"], {1: 0, 3: 0, 5: 0, 7: 0}),
+        (0.15, "v3b", "v3b to v3d: each product is waited for at once", "QK1 exp1 PV1 O QK2 exp2 PV2 O", ("1 0 1, 2 4 5", "1 2 3, 2 6 7"), {1: 0, 3: 0, 5: 0, 7: 0}),
         (
             1.7,
             "v3e",
             "v3e: PV of the tile before runs while exponentials are computed",
             "QK1 PV0 exp1 pack QK2 PV1 exp2 pack",
-            ["QK 1 0 2", "PV 0 1 3", "QK 2 4 6", "PV 1 5 7"],
+            ("1 0 2, 2 4 6", "0 1 3, 1 5 7"),
             {2: 1, 3: 0, 6: 1, 7: 0},
         ),
     ):
         p.text(0.1, y, title, 9.5)
-        for row, kind in enumerate(("QK", "PV")):
-            p.text(LEFT - 0.1, y + 0.29 + 0.27 * row, f"{kind} runs", 8.5, "end")
-        for run in runs:
-            kind, tile, begin, end = run.split()
-            pv = kind == "PV"
-            p.box(
-                LEFT + int(begin) * unit,
-                y + 0.18 + 0.27 * pv,
-                (int(end) - int(begin)) * unit,
-                0.23,
-                f"{kind} {tile}",
-                8,
-                fill=PALE[4 if pv else 0],
-                edge=ORANGE if pv else BLUE,
-            )
+        for kind, of_kind, top, look in zip(("QK", "PV"), runs, (y + 0.18, y + 0.45), ({"fill": PALE[0], "edge": BLUE}, {"fill": PALE[4], "edge": ORANGE})):
+            p.text(LEFT - 0.1, top + 0.11, f"{kind} runs", 8.5, "end")
+            for run in of_kind.split(", "):
+                tile, begin, end = map(int, run.split())
+                p.box(LEFT + begin * unit, top, (end - begin) * unit, 0.23, f"{kind} {tile}", 8, **look)
         steps(p, y + 0.76, "warpgroup 0", text, unit, (stage, 0))
         for at, left in stops.items():
             p.line((LEFT + at * unit, y + 0.7), (LEFT + at * unit, y + 1.2), color=RED, width=3)
@@ -131,13 +121,12 @@ def pipeline(p):
 
 @figure("in-flight", 5.95)
 def in_flight(p):
-    p.axis(0.85, 7.0, 1080, range(0, 1001, 100), 0.3, 5.2, "step (an order of events, not a time)")
+    at = p.axis(0.85, 7.0, 1080, range(0, 1001, 100), 0.3, 5.2, "step (an order of events, not a time)")
     for top, stage, title, slots, end in (
         (0.15, "v2c8", "one slot each; a copy starts when all warps have read the tile before", 1, 1080),
         (2.0, "v2d", "a ring of slots; a copy starts two tiles ahead", 3, 739),
     ):
         track = [(row["what"], int(row["begin"]), int(row["end"])) for row in recorded.rows("steps.csv", stage=stage, warp="0")]
-        at = lambda step: 0.85 + 7.0 * step / 1080
         p.text(0.1, top, f"{stage}: {title}", 9.5)
         p.text(0.78, top + 0.32, "warp 0", 8, "end", bold=True)
         p.text(0.78, top + 0.65, "requests,\nwaits", 7.5, "end")
@@ -230,23 +219,12 @@ def footer(p, y, kinds=("product", "threads", "memory")):
 @figure("order-b5", 2.55)
 def order_b5(p):
     x = lambda at: 1.5 + 0.104 * at
-    rows_of(
-        p,
-        0.15,
-        0.104,
-        [
-            (
-                "keys 0–63",
-                "0 8 threads exp 1; 8 17 product dP dV 1; 17 22 threads dS 1; 22 31 product dK 1, S 2; 31 39 threads exp 2; 39 48 product dP dV 2; 48 53 threads dS 2; 53 61 product dK 2, S 3",
-            ),
-            ("third warpgroup", "0 7 product dQ 0; 7 12 memory add; 30 38 product dQ 1; 38 43 memory add"),
-            (
-                "keys 64–127",
-                "0 8 product dK 0, S 1; 8 16 threads exp 1; 16 25 product dP dV 1; 25 30 threads dS 1; 30 39 product dK 1, S 2; 39 47 threads exp 2; 47 56 product dP dV 2; 56 61 threads dS 2",
-            ),
-        ],
-        0.62,
-    )
+    rows = {
+        "keys 0–63": "0 8 threads exp 1; 8 17 product dP dV 1; 17 22 threads dS 1; 22 31 product dK 1, S 2; 31 39 threads exp 2; 39 48 product dP dV 2; 48 53 threads dS 2; 53 61 product dK 2, S 3",
+        "third warpgroup": "0 7 product dQ 0; 7 12 memory add; 30 38 product dQ 1; 38 43 memory add",
+        "keys 64–127": "0 8 product dK 0, S 1; 8 16 threads exp 1; 16 25 product dP dV 1; 25 30 threads dS 1; 30 39 product dK 1, S 2; 39 47 threads exp 2; 47 56 product dP dV 2; 56 61 threads dS 2",
+    }
+    rows_of(p, 0.15, 0.104, rows.items(), 0.62)
     for begin, y, end, to_y, text, text_x, text_y in (
         (22, 0.47, 30, 0.77, "ds_full", 24, 0.69),
         (30, 1.39, 30, 1.09, "ds_full", 29.5, 1.3),

@@ -8,6 +8,7 @@ import hashlib
 BLUE, RED, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 PALE = ["#CCE3F0", "#FBE3CC", "#CCEBE3", "#F5E4ED", "#FAECCC", "#EEEEEE"]  # blue, red, green, purple, orange, grey
 BLACK, GREY, DARK = "#000000", "#777777", "#A33F00"
+MARK, PLAIN = {"fill": PALE[1], "edge": RED, "line": 1.8}, {"edge": GREY, "line": 0.6}  # the cell to look at among others
 WIDTH, SMALLEST = 8, 6.5  # inches; points
 
 FIGURES = {}
@@ -76,12 +77,12 @@ class Picture:
             self.text(x + 0.31, y, text, size)
             x += 0.5 + 0.0088 * size * len(text)
 
-    def axis(self, x, width, most, ticks, top, bottom, label="", least=0, unit="{:g}"):
+    def axis(self, x, width, most, ticks, top, bottom, label):
         """Ticks below and lines across; gives the function from a value to its x."""
-        at = lambda value: x + width * (value - least) / (most - least)
+        at = lambda value: x + width * value / most
         for tick in ticks:
             self.line((at(tick), top), (at(tick), bottom), color="#ddd", width=0.6)
-            self.text(at(tick), bottom + 0.12, unit.format(tick), 7.5, "middle")
+            self.text(at(tick), bottom + 0.12, f"{tick:g}", 7.5, "middle")
         self.line((x, bottom), (x + width, bottom), width=0.8)
         self.text(x + width / 2, bottom + 0.32, label, 8.5, "middle")
         return at

@@ -1,6 +1,7 @@
 // make probe what=wgmma: the products of wgmma_products.cuh, and the copy engine: does it move boxes as the formula here says, refuse what
 // it says, and count bytes as it says? The unit tests ask the CPU the same.
 #pragma once
+#include <algorithm>
 
 #include "checks/probes/wgmma_products.cuh"
 #include "common/hopper/encode_tiled.hpp"
@@ -88,11 +89,7 @@ inline std::vector<Box> all_boxes() {
 }
 
 // A store must begin inside, or past the end.
-inline bool storable(const Box& c) {
-  for (int d = 0; d < c.shape.rank; ++d)
-    if (c.at[d] < 0) return false;
-  return c.shape.rank <= 3;
-}
+inline bool storable(const Box& c) { return c.shape.rank <= 3 && std::ranges::min(c.at) >= 0; }
 // Loads of which a wrong number of bytes is announced: any multiple of 16, to a few more than come.
 inline std::vector<Box> announced_boxes() {
   return {dense({64, 64}, {64, 64}, {0, 0}, Swizzle::b128), dense({16, 64}, {16, 64}, {0, 0}, Swizzle::b32)};

@@ -22,13 +22,6 @@ using probe::from_device, probe::on_device, probe::Tally;
 
 constexpr const char* SAMPLE = "reference/wgmma_sample.txt";
 
-__device__ __forceinline__ unsigned two_halves(int low, int high) {
-  const half2 pair = __floats2half2_rn(float(low), float(high));
-  unsigned bits;
-  memcpy(&bits, &pair, sizeof bits);
-  return bits;
-}
-
 // --- products by descriptors ----------------------------------------------------------------------------
 
 constexpr int IMAGE_BYTES = 64 * 1024, IMAGE_HALVES = IMAGE_BYTES / 2;
@@ -73,7 +66,7 @@ __global__ void __launch_bounds__(128) product(Case c, float* out, unsigned* bas
   for (int r = 0; r < 4; ++r) {
     const wgmma_layout::Place at = wgmma_layout::a(thread, 2 * r);
     const int place = at.row * wgmma_layout::K + at.column;
-    a[r] = two_halves(number(c.seed, A_REGISTERS, place), number(c.seed, A_REGISTERS, place + 1));
+    a[r] = half_pair(float(number(c.seed, A_REGISTERS, place)), float(number(c.seed, A_REGISTERS, place + 1)));
   }
   ptx::fence_registers(d);
   const auto run = [&](const auto& of_a) {
@@ -93,17 +86,12 @@ __global__ void __launch_bounds__(128) product(Case c, float* out, unsigned* bas
 
 // The kernel above for an N, one of WIDTHS.
 using ProductKernel = void (*)(Case, float*, unsigned*);
-template <bool B_MN_MAJOR>
-ProductKernel product_kernel(int n) {
+template <std::size_t... I>
+ProductKernel product_kernel(const Case& c, std::index_sequence<I...>) {
   ProductKernel found = nullptr;
-  const auto look = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((n == WIDTHS[I] ? void(found = product<WIDTHS[I], B_MN_MAJOR>) : void()), ...);
-  };
-  look(std::make_index_sequence<std::size(WIDTHS)>());
+  ((c.n == WIDTHS[I] ? void(found = c.b_mn_major ? product<WIDTHS[I], true> : product<WIDTHS[I], false>) : void()),
+   ...);
   return found;
-}
-inline ProductKernel product_kernel(const Case& c) {
-  return c.b_mn_major ? product_kernel<true>(c.n) : product_kernel<false>(c.n);
 }
 
 // The sample's cases: this GPU's line of each, which has its D.
@@ -117,7 +105,8 @@ inline void products(Tally& tally) {
     if (std::sscanf(line.c_str(), "case %d %d %d %d %llx %llx %u %*u %llx", &c.n, &c.b_mn_major, &c.a_registers,
                     &c.accumulate, &c.a, &c.b, &c.seed, &recorded) != 8)
       continue;
-    probe::run(product_kernel(c), 1, 128, IMAGE_BYTES, c, device, base_device);
+    probe::run(product_kernel(c, std::make_index_sequence<std::size(WIDTHS)>()), 1, 128, IMAGE_BYTES, c, device,
+               base_device);
     const std::vector<float> registers = from_device(device, std::size_t(64 * c.n));
     const unsigned base = from_device(base_device, 1)[0];
     if (base % 1024) throw std::runtime_error("shared memory begins at an unforeseen address");

@@ -137,7 +137,8 @@ class Search {
 
   void measure(Candidate& c) {
     read_build_log(c, text_of(dir(c) + "/kernel.log"), fs::exists(dir(c) + "/kernel.so"));
-    if (c.verdict.empty()) validate(c);
+    if (c.verdict.empty())
+      read_validation(c, on(dir(c), {"validate", "shape=" + word_, format("seed=%d", ++validations_)}));
     elite_.judge(c);
     candidates_.push_back(c);
     log_ += problem_ + row(c, start_) + "\n";
@@ -147,10 +148,6 @@ class Search {
     std::printf("%4zu %s %-9s %s %s%s%s\n", candidates_.size(), c.id.c_str(), c.verdict.c_str(), time.c_str(),
                 difference(start_, c.setting).c_str(), c.reason.empty() ? "" : ": ", c.reason.c_str());
     std::fflush(stdout);
-  }
-
-  void validate(Candidate& c) {
-    read_validation(c, on(dir(c), {"validate", "shape=" + word_, format("seed=%d", ++validations_)}));
   }
 
   const unsigned cores_ = std::max(1u, std::thread::hardware_concurrency()),

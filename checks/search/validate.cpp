@@ -10,14 +10,6 @@
 #include "checks/search/validator.hpp"
 
 namespace lab {
-namespace {
-
-// By what the CPU execution counts; nothing is measured.
-double modelled_us(const Shape& shape) {
-  return floor_of(run_trial(shape, Family::unit, {.count = true}).report.counted_blocks).least();
-}
-
-}  // namespace
 
 int validate_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "seed"};
@@ -27,7 +19,8 @@ int validate_command(std::span<char*> args) {
   plan.seed = words.whole("seed", ~0ull, 0, 1);
   try {
     std::vector<double> figures = search::validate(subject(), shape, plan);
-    if (can_check()) figures = {modelled_us(shape)};
+    if (can_check())  // by what the CPU execution counts; nothing is measured
+      figures = {floor_of(run_trial(shape, Family::unit, {.count = true}).report.counted_blocks).least()};
     std::string us;
     for (const double each : figures) us += format(" %.4f", each);
     record("us", us), record("smem", std::to_string(plan_of(shape).smem));

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 namespace lab::trace {
-namespace {
 
 using Kind = ExecEvent::Kind;
 
-std::string element(const ExecEvent& e) { return std::string(e.array) + "[" + std::to_string(e.row) + "]"; }
-
-}  // namespace
+static std::string element(const ExecEvent& e) { return std::string(e.array) + "[" + std::to_string(e.row) + "]"; }
 
 // --- clocks ---------------------------------------------------------------------------------------------------
 
