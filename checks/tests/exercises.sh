@@ -60,11 +60,7 @@ operator new(unsigned long)
 END
 while read -r one; do is "not a kernel's" "$(symbol "$one")" "$one"; done << 'END'
 exit
-_exit
-fopen
-getenv
 dlsym
-syscall
 lab::set_exec_options(lab::ExecOptions const&)
 lab::attention(lab::Shape const&, double)
 lab::cpu::Block::shadow()

@@ -70,68 +70,13 @@ TEST_CASE("attention: the formula, naively, on ragged lengths, one key, many hea
     }
 }
 
-TEST_CASE("attention: under a causal mask a later key changes nothing before it, whatever it holds") {
-  const Shape s{1, 1, 50, 64, true};
-  Inputs in = make_inputs(Family::unit, s, 1);
-  const std::vector<double> before = right(s, in);
-  for (int c = 0; c < s.D; ++c) in.k[30 * s.D + c] = FP16_NAN, in.v[30 * s.D + c] = fp16{0x7C00};
-  const std::vector<double> after = right(s, in);
-  for (int i = 0; i < s.S; ++i)
-    for (int c = 0; c < s.D; ++c) {
-      const double x = after[std::size_t(i) * s.D + c];
-      REQUIRE((i < 30 ? x == before[std::size_t(i) * s.D + c] : std::isnan(x)));
-    }
-}
-
-TEST_CASE("attention: NaN and infinity pass as the formula has them") {
-  const Shape s{1, 2, 20, 64};
-  const Inputs clean = make_inputs(Family::unit, s, 1);
-  const std::vector<double> before = right(s, clean);
-  const auto nan_rows = [&](const std::vector<double>& out) {
-    std::vector<int> rows;
-    for (int row = 0; row < int(s.rows()); ++row) {
-      int nans = 0;
-      for (int c = 0; c < s.D; ++c) nans += std::isnan(out[std::size_t(row) * s.D + c]);
-      REQUIRE((nans == 0 || nans == s.D));
-      if (nans != 0)
-        rows.push_back(row);
-      else
-        for (int c = 0; c < s.D; ++c) REQUIRE(out[std::size_t(row) * s.D + c] == before[std::size_t(row) * s.D + c]);
-    }
-    return rows;
-  };
-  SUBCASE("NaN in a query: its row") {
-    Inputs in = clean;
-    in.q[7 * s.D] = FP16_NAN;
-    CHECK(nan_rows(right(s, in)) == std::vector<int>{7});
-  }
-  SUBCASE("NaN in a key: all rows of its head, also where it comes first or last") {
-    for (const int n : {0, 19}) {
-      Inputs in = clean;
-      in.k[(20 + n) * s.D + 5] = FP16_NAN;
-      const std::vector<int> rows = nan_rows(right(s, in));
-      CHECK(rows.size() == 20);
-      CHECK(rows.front() == 20);
-    }
-  }
-  SUBCASE("a score of +Inf: its row") {
-    Inputs in = clean;
-    for (int c = 0; c < s.D; ++c) in.q[3 * s.D + c] = as_fp16(c == 0);
-    for (int n = 0; n < s.S; ++n) in.k[n * s.D] = as_fp16(n == 4 ? INF : 1);
-    CHECK(std::isnan(right(s, in)[3 * s.D]));
-  }
-  SUBCASE("a score of -Inf: a weight of zero, or NaN if there is no other") {
-    Inputs in = clean;
-    for (std::size_t i = 0; i < in.q.size(); ++i) in.q[i] = as_fp16(1);
-    in.k[4 * s.D] = as_fp16(-INF);
-    std::vector<double> out = right(s, in);
-    for (int c = 0; c < s.D; ++c) REQUIRE(std::isfinite(out[c]));
-    Inputs without = in;
-    for (int c = 0; c < s.D; ++c) without.v[4 * s.D + c] = as_fp16(100);
-    CHECK(difference(out, right(s, without)) == 0);
-    for (int n = 0; n < s.S; ++n) in.k[n * s.D] = as_fp16(-INF);
-    out = right(s, in);
-    CHECK(std::isnan(out[0]));
+// Of the heads eleven have a NaN or an infinity in q, k or v; of two all scores are -Inf, and no key has a weight.
+TEST_CASE("attention: NaN and infinity pass as the formula has them; a key that is not seen changes nothing") {
+  for (const bool causal : {false, true}) {
+    CAPTURE(causal);
+    const Shape s{1, 13, 50, 64, causal};
+    const Inputs in = make_inputs(Family::special, s, 1);
+    CHECK(difference(right(s, in), naive(s, in)) < CLOSE);
   }
 }
 
