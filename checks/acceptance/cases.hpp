@@ -35,7 +35,7 @@ enum class Group {
   instances,   // small problems for the instances of the kernel that none of these use; the same bound
   overlap,     // launches beside each other (overlap.hpp)
 };
-inline constexpr int GROUPS = 9;
+inline constexpr int GROUPS = int(Group::overlap) + 1;
 
 struct Case {
   Group group;

@@ -10,10 +10,9 @@ namespace {
 
 // A NaN or infinity in V of a key that the row does not see: its weight of 0 times that is NaN where the tile's product
 // takes it along. The dense formula with a mask does so too; the oracle, which never touches such a key, does not. Both
-// are right. And early stages are known to make NaN of a first tile without a score.
-bool may_be_nan(const Shape& shape, bool empty_tile_is_nan, int head, int row, int col) {
+// are right.
+bool may_be_nan(const Shape& shape, int head, int row, int col) {
   const Special s = special_of(head, shape);
-  if (empty_tile_is_nan && s.value == INFINITY && s.rows > 1) return true;
   return s.tensor == 'v' && s.col == col && s.row >= visible_keys(shape, row);
 }
 
@@ -38,8 +37,7 @@ std::vector<Expected> oracle(const Subject& subject, const Problem& p, std::span
   if (p.family == Family::special)
     for (const RowBlock& block : rows)
       for (int row = block.first; row < block.first + block.rows; ++row)
-        for (int col = 0; col < p.shape.D; ++col)
-          e.also.push_back(may_be_nan(p.shape, subject.empty_tile_is_nan, block.head, row, col) ? NAN : 0);
+        for (int col = 0; col < p.shape.D; ++col) e.also.push_back(may_be_nan(p.shape, block.head, row, col) ? NAN : 0);
   return {std::move(e)};
 }
 

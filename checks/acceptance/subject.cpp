@@ -47,8 +47,7 @@ cudaError_t launch_backward(const Call& c) {
 Subject made() {
   const bool half_p = stage_says("half_p") == "yes";
   if (!library_symbol("attention_backward"))
-    return {
-        false, {"q", "k", "v"}, {"out"}, launch_forward, workspace<false>, half_p, stage_says("empty_tile") == "nan"};
+    return {false, {"q", "k", "v"}, {"out"}, launch_forward, workspace<false>, half_p};
   const std::string claim = stage_says("same_bits");
   if (claim != "yes" && claim != "no") throw BadInput("stage.conf: same_bits=" + claim + ": must be yes or no");
   const std::string together = stage_says("together"), tile = stage_says("tile");
@@ -60,7 +59,6 @@ Subject made() {
                launch_backward<true>,
                workspace<true>,
                half_p,
-               false,
                claim == "yes",
                *blocks};
   if (std::sscanf(tile.c_str(), "%dx%d", &made.tile_m, &made.tile_n) != 2)

@@ -28,9 +28,8 @@ struct Subject {
   cudaError_t (*launch)(const Call& call);       // all kernels of a call
   std::size_t (*workspace)(const Shape& shape);  // bytes
   bool half_p;                                   // rounds the weights to fp16 before a product: the bounds allow for it
-  bool empty_tile_is_nan = false;  // a row whose first tile has no score above -inf becomes NaN: allowed for, too
-  bool same_bits = true;           // claims the same bits whatever the order of its blocks
-  int together = 1;                // blocks that may wait for each other, and so need room at once
+  bool same_bits = true;                         // claims the same bits whatever the order of its blocks
+  int together = 1;                              // blocks that may wait for each other, and so need room at once
   // Of a backward stage: query rows and keys of a tile; and the gradients alone, from the O and L that a call has saved in
   // its workspace, null for a stage that saves none.
   int tile_m = 0, tile_n = 0;

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <string_view>
 
 #include "common/backend.hpp"
 #include "common/build_info.hpp"
@@ -32,11 +33,19 @@ struct Library {
   std::map<std::string, std::string> says;  // stage.conf
 } library;
 
+// A key that nothing reads would change nothing, and say nothing.
+constexpr std::string_view KEYS =
+    " idea pass from road was target needs registers smem half_p tiles tile same_bits together learned ";
+
 // The stage.conf that make has laid beside the variants; a drill has none.
 StageConf conf_of(const fs::path& path) {
   std::ifstream file(path);
   if (!file) return library.conf;
   auto conf = parse_conf({std::istreambuf_iterator<char>(file), {}}, path.string());
+  for (const auto& [key, value] : conf)
+    if (KEYS.find(" " + key + " ") == KEYS.npos && !key.starts_with("learned_v"))
+      throw BadInput(path.string() + ": '" + key + "' is no key; there are" +
+                     std::string(KEYS.substr(0, KEYS.size() - 1)));
   library.says = conf;
   const Target* const target = find_target(conf["target"]);
   if (!target) throw BadInput(path.string() + ": target='" + conf["target"] + "' must be sm_89 or sm_90a");

@@ -241,6 +241,8 @@ sed 1d stages/v9_new/bugs/twice.patch > build/wrong.patch; refuse "wrong.patch: 
 mkdir "mine"; cp stages/v1_scalar/kernel.cu mine; refuse "mine has no stage.conf" $MAKE stage=mine test
 cp stages/v1_scalar/stage.conf mine
 accept $MAKE backend=cpu stage=mine run q="$work/good.npy" k="$work/good.npy" v="$work/good.npy" out="$work/mine-out.npy"
+sed 's/^idea=/ideal=/' stages/v1_scalar/stage.conf > mine/stage.conf; refuse "'ideal' is no key; there are idea" $MAKE backend=cpu stage=mine run q="$work/good.npy" k="$work/good.npy" v="$work/good.npy" out="$work/mine-out.npy"
+cp stages/v1_scalar/stage.conf mine
 # A shape that it does not take is skipped and counted, not red: of cases, overlapping launches and the race check.
 sed -i 's/^  return D == 64 ? launch<64>(args) : .*/  if (D == 128) lab::refuse("no D = 128 here");\n  return D == 64 ? launch<64>(args) : cudaErrorNotSupported;/' mine/kernel.cu
 own=$(ls -d build/cpu/own/*/mine); accept $MAKE backend=cpu stage=mine $own/fixed/kernel.so $own/checked/kernel.so

@@ -20,9 +20,9 @@ make_it() {  # LOG BUILT...
   log=$1; shift
   if [ ! -e build/cpu/commands.so ]; then  # with its progress, which goes to standard error
     echo "building what runs kernels without a GPU: once, one to three minutes; every later call takes seconds" >&2
-    $MAKE backend=cpu -s -j"$(nproc)" $runner build/cpu/commands.so > "$log" < /dev/null || return
+    $MAKE backend=cpu -s -j"${JOBS:-$(nproc)}" $runner build/cpu/commands.so > "$log" < /dev/null || return
   fi
-  $MAKE backend=cpu -s -k -j"$(nproc)" $runner build/cpu/commands.so "$@" > "$log" 2>&1 < /dev/null
+  $MAKE backend=cpu -s -k -j"${JOBS:-$(nproc)}" $runner build/cpu/commands.so "$@" > "$log" 2>&1 < /dev/null
 }
 signatures() { [ -z "$bug" ] || echo "build/cpu/$stage/signatures.so"; }
 
