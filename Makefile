@@ -1,5 +1,5 @@
 # The SDPA lab notebook. `make` says what can be done here. A stage's kernel.cu, compiled for one backend with at most one bug's patch
-# applied, is a shared library, build/BACKEND/STAGE/VARIANT/kernel.so; the variant is fixed, checked (CPU, instrumented) or bug-NAME.
+# applied, is a shared library, build/BACKEND/STAGE/VARIANT/kernel.so; the variant is fixed, checked (CPU, instrumented), bug-NAME, learn-NN or evolve-ID.
 # build/BACKEND/runner loads one, and judges. Copying, listing and scheduling is done here and in checks/scripts.
 .DEFAULT_GOAL := help
 PYTHON ?= python3
@@ -206,8 +206,8 @@ else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both. The longest that keep one core busy come first.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(call logs,$(if $(GPU),,words plain-cuda)) $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits exercises exercise-scripts nvidia-tools))
-LONGER := $(call logs,sanitize writeups all-exercises check-harness resources evolve plots format racecheck)
+TESTED := $(call logs,$(if $(GPU),,plain-cuda)) $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits exercises exercise-scripts))
+LONGER := $(call logs,words sanitize writeups all-exercises check-harness resources evolve plots nvidia-tools format racecheck)
 test: $(TESTED) ; @sh checks/scripts/sum.sh $^
 ci: build/logs/clean-tree.log $(LONGER) ; @sh checks/scripts/sum.sh $^ $(TESTED)
 build/logs/clean-tree.log: | $(LONGER)
