@@ -198,7 +198,7 @@ help: ## make | what can be done here
 	@sh checks/scripts/help.sh Makefile
 list: ## make list | every stage, its idea, its bugs, its names in the notes
 	@sh checks/scripts/ladder.sh list
-## make stage=v2b test [full=1] [verbose=1] [bug=NAME] | run the kernel and hold it against the fp64 oracle; without stage=: everything
+## make stage=v2b test [full=1] [verbose=1] [bug=NAME] | run the kernel and hold it against the fp64 oracle; without stage=: all stages, bugs and unit tests
 ifdef stage
 test: $(if $(BROKEN)$(bug),$(BUGS),$(call fixed,$(STAGE)) $(if $(GPU),,$(call checked,$(STAGE))))
 	@sh checks/scripts/$(if $(BROKEN)$(bug),broken_test,stage_test).sh $^
@@ -206,8 +206,8 @@ else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both. The longest that keep one core busy come first.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(call logs,$(if $(GPU),,plain-cuda)) $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits exercises exercise-scripts))
-LONGER := $(call logs,words sanitize writeups all-exercises check-harness resources evolve plots nvidia-tools format racecheck)
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits exercises exercise-scripts))
+LONGER := $(call logs,words plain-cuda sanitize writeups all-exercises check-harness resources evolve plots nvidia-tools format racecheck)
 test: $(TESTED) ; @sh checks/scripts/sum.sh $^
 ci: build/logs/clean-tree.log $(LONGER) ; @sh checks/scripts/sum.sh $^ $(TESTED)
 build/logs/clean-tree.log: | $(LONGER)

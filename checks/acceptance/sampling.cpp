@@ -14,8 +14,8 @@ namespace lab {
 namespace {
 
 // A case's budget unless full=1, in units of unit_cost: the mission shape runs whole on the notes' inputs.
-constexpr double NOTES_COST = 17, CHECKED_COST = 4;  // the launch that the oracle checks
-constexpr double REPEATED_COST = 0.5;                // each later one, compared bit by bit
+constexpr double NOTES_COST = 17, CHECKED_COST = 2;  // the launch that the oracle checks
+constexpr double REPEATED_COST = 0.1;                // each later one, compared bit by bit
 // Two blocks of LARGE_ROWS and more have as many rows as four smaller ones.
 constexpr std::size_t LARGE_ROWS = 128, FEWEST_LARGE = 2, FEWEST_CHECKED = 4, FEWEST_REPEATED = 1;
 // Fuzz poses many problems, each of few blocks. One that a launcher answers by the number of multiprocessors runs whole if that costs
