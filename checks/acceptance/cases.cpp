@@ -207,8 +207,9 @@ std::vector<Case> backward_cases(std::uint64_t seed, bool full) {
         if (S > 65) shape.B = 1, shape.H = 2;
         cases.push_back({Group::ragged, shape, Family::unit, seed});
       }
-  // A grid so long that a stage may have a tile for it (fills_a_gpu of b3).
-  cases.push_back({Group::ragged, {1, 67, 130, 64, false}, Family::unit, seed});
+  // Grids so long that a stage may have a tile for them (fills_a_gpu of b3).
+  for (const Shape& shape : {Shape{1, 67, 130, 64, false}, Shape{5, 53, 40, 64, true}})
+    cases.push_back({Group::ragged, shape, Family::unit, seed});
   if (!can_schedule()) cases.push_back({Group::ragged, MANY_HEADS, Family::unit, seed});
   // Longer, to be split; D = 64 is among the notes' shapes.
   cases.push_back({Group::ragged, SPLIT, Family::unit, seed});

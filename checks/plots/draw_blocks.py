@@ -2,6 +2,7 @@
 
 from picture import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PLAIN, PURPLE, RED, figure
 
+
 @figure("walk", 4.1)
 def walk(p):
     now, left, wide, band, warp = 4, 1.0, 0.78, 0.135, 3  # the tile at hand; of a tile; the rows of a warp

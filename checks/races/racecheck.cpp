@@ -57,14 +57,14 @@ constexpr Schedule SHORT_SCHEDULES[] = {Schedule::ascending, Schedule::random};
 
 // Which blocks run, of how many multiprocessors.
 void choose_blocks(const Subject& subject, Shape& shape, bool is_short, ExecOptions& options) {
-  // Blocks with several pieces of work each, and not hundreds.
+  const Grid grid = grid_of(subject, shape);
   const bool many = shape.H > 2;
+  // Blocks with several pieces of work each, and not hundreds.
   const int few = many ? 8 : 1;
-  if (shape.S < 1024 && grid_of(subject, shape, few) != grid_of(subject, shape)) {
+  if (shape.S < 1024 && grid_of(subject, shape, few) != grid) {
     options.multiprocessors = few;
     if (many) shape.H /= 4;
   }
-  const Grid grid = grid_of(subject, shape);
   if (shape.S >= 1024 && grid.independent) {
     const std::uint32_t last = grid.units - 1;
     options.blocks = grid.blocks(is_short ? std::vector{0u, last} : std::vector{0u, grid.units / 2, last});

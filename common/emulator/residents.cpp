@@ -64,7 +64,7 @@ void Residents::call_next() {
 void Residents::call(Waiting* waiting, Outcome outcome) {
   waiting->outcome = outcome;
   ++running_;
-  waiting->called.release();
+  waiting->called.release();  // the last that touches it: its thread goes on at once, and it is gone
 }
 
 void Residents::call_all(Outcome outcome) {
